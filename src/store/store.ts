@@ -157,8 +157,9 @@ export interface Store<Transaction = UserDatabase> {
   nextDue(handler: string, after?: number): Promise<number | undefined>;
   /**
    * Notes that an event which may have killed a process is about to be read. If this process dies before `endReading`,
-   * the crash counts in `readingCrashes` as well; if it dies later, in `crashCount` alone. Resolves to whether the
-   * claim still holds.
+   * the crash counts in `readingCrashes` as well. If it dies later, the crash counts in `crashCount` alone if the event
+   * was read for a run, whose attempt follows, and not at all if it was read to find its handlers. Resolves to whether
+   * the claim still holds.
    */
   beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean>;
   /** The event has been read. */

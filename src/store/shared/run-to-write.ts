@@ -92,9 +92,12 @@ export function joinArrivalOf(run: ClaimedRun, now: number): Omit<JoinArrival, '
 /** The claim that `beginReading` checks: on a stored run, or, if the handler is undefined, on the event. */
 export interface ClaimToRead extends ClaimOnEvent {
   readonly handler: string | undefined;
+  /** Whether the event is read for an attempt of a run, and not to find its handlers. */
+  readonly isForAttempt: boolean;
 }
 
 export function claimToRead(claimed: ClaimedEvent | ClaimedRun): ClaimToRead {
-  const handler = 'handler' in claimed && isStored(claimed) ? claimed.handler : undefined;
-  return { ...claimOnEvent(claimed), handler };
+  const isForAttempt = 'handler' in claimed;
+  const handler = isForAttempt && isStored(claimed) ? claimed.handler : undefined;
+  return { ...claimOnEvent(claimed), handler, isForAttempt };
 }

@@ -53,6 +53,22 @@ test('one that was taken for dead can write nothing more about what it held, als
   expect((await here.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
 });
 
+test('its death does not count for an event that it has only read to find its handlers', async () => {
+  await claimedOf(elsewhere, eventOf('a'), eventOf('b'));
+  expect(await looks(4)).toEqual([0, 0, 0, 2]);
+  const [routed, tried] = await elsewhere.claimEvents(10);
+  if (!routed || !tried) throw new Error('There are not two events.');
+  for (const one of [routed, runOf(elsewhere, tried)]) {
+    await elsewhere.beginReading(one);
+    await elsewhere.endReading(one);
+  }
+  expect(await looks(4)).toEqual([0, 0, 0, 2]);
+  expect(await here.claimEvents(10)).toMatchObject([
+    { traceId: 'a', crashCount: 1 },
+    { traceId: 'b', crashCount: 2 },
+  ]);
+});
+
 test('one that heartbeats keeps its claims', async () => {
   await claimedOf(elsewhere, eventOf('held'));
   for (let round = 0; round < 4; round += 1) {

@@ -95,10 +95,11 @@ export class Settling {
   }
 
   async endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
-    const { sequence, process } = claimOnEvent(claimed);
+    const { sequence, process, isForAttempt } = claimToRead(claimed);
     await this.#parts.session.query(
-      'update ringback.crash_counts set being_read = false where sequence = $1 and tried_by = $2',
-      [sequence, process],
+      `update ringback.crash_counts set being_read = false, tried_by = case when $3 then tried_by end
+       where sequence = $1 and tried_by = $2`,
+      [sequence, process, isForAttempt],
     );
   }
 

@@ -42,9 +42,8 @@ export function prepareSettling(database: Database.Database) {
   const beginReading = database.prepare(
     'update crash_counts set tried_by = ?, being_read = 1 where sequence = ?',
   );
-  const endReading = database.prepare(
-    'update crash_counts set being_read = 0 where sequence = ? and tried_by = ?',
-  );
+  const endReading = database.prepare(`
+    update crash_counts set being_read = 0, tried_by = iif(?, tried_by, null) where sequence = ? and tried_by = ?`);
   const endClaim = database.prepare('delete from claims where sequence = ? and process = ?');
   const countClaims = database
     .prepare('select count(*) from claims where sequence between ? and ? and process = ?')
@@ -102,7 +101,8 @@ export function prepareSettling(database: Database.Database) {
       return isHeld;
     },
 
-    endReading: ({ sequence, process }: ClaimOnEvent): void => void endReading.run(sequence, process),
+    endReading: ({ sequence, process, isForAttempt }: ClaimToRead): void =>
+      void endReading.run(Number(isForAttempt), sequence, process),
 
     countAttempt(run: RunToWrite): number | undefined {
       const { sequence, handler, callId, isLast, process } = run;
