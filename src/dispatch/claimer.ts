@@ -36,6 +36,8 @@ export class Claimer {
   #mayBeMore = false;
   /** Lanes that were crowded when their due runs were claimed, so that some may be left in the inbox. */
   readonly #leftForCrowded = new Set<HandlerLanes>();
+  /** Lanes that the timer leaves out, because they are more than half full. */
+  #leftOut: ReadonlySet<HandlerLanes> = new Set();
   /** How many events that are being recorded have a reservation: each may need a slot in every handler's lanes. */
   #reserved = 0;
   #isRunning = false;
@@ -89,11 +91,12 @@ export class Claimer {
 
   /**
    * Whether to claim again: there may be more work, and there is room for a large step, because claiming events singly
-   * would cost a commit for each. Or runs were left in the inbox because these lanes were crowded, and they no longer
-   * are: the rest of a large call would otherwise wait for the timer, over and over.
+   * would cost a commit for each. Or runs were left in the inbox because these lanes were crowded or half full, and they
+   * no longer are: the rest of a large call would otherwise wait for the timer, over and over.
    */
   mayClaimMore(lanes?: HandlerLanes): boolean {
     if (lanes && this.#leftForCrowded.has(lanes) && !lanes.isCrowded) return true;
+    if (lanes && this.#leftOut.has(lanes) && lanes.isHalfEmpty) return true;
     return this.#mayBeMore && this.#hasRoom();
   }
 
@@ -131,13 +134,15 @@ export class Claimer {
 
   /**
    * Sets the timer, which looks again when the next run is due. Handlers whose lanes are more than half full are left
-   * out: their runs are claimed when enough of those have finished.
+   * out: their runs are claimed when enough of those have finished. Otherwise, with one that hangs, the end of each run of
+   * the others would look in vain.
    */
   async #setTimer(): Promise<void> {
-    const lanes = this.#unpaused;
-    const open = this.#hasRoom() ? lanes.filter(({ isHalfEmpty }) => isHalfEmpty) : [];
+    const hasRoom = this.#parts.placer.hasRoom(1 / 2);
+    if (!hasRoom) this.#mayBeMore = true;
+    const open = this.#unpaused.filter(({ isHalfEmpty }) => hasRoom && isHalfEmpty);
+    this.#leftOut = new Set(this.#unpaused.filter((lanes) => !open.includes(lanes)));
     const waiting = open.map(({ handler }) => handler.name);
-    this.#mayBeMore ||= waiting.length < lanes.length;
     await this.#dueTimer.set(waiting, () => this.look());
   }
 

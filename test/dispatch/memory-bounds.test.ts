@@ -238,3 +238,39 @@ test.skipIf(isOnPostgres)(
     }
   },
 );
+
+test('while a handler hangs, the end of a run of another does not look into the inbox each time', async () => {
+  let looks = 0;
+  const clock = new ManualClock();
+  const database = storeAround(':memory:', clock, (method, work) => {
+    if (method !== 'claimEvents') return undefined;
+    return (...given) => {
+      looks += 1;
+      return work(...given);
+    };
+  });
+  const gate = new Gate();
+  const { receiver, logs } = await started({ clock, database }, (r) =>
+    r
+      .on('Of.hanging', { name: 'hanging', timeout: '1h' }, gate.pass)
+      .on('Of.healthy', { name: 'healthy' }, () => {}),
+  );
+  const bodies = Array.from({ length: 600 }, (_, index) =>
+    bodyOf({ traceId: `hanging-${index}`, eventName: 'Of.hanging', callId: `call-${index}` }),
+  );
+  await deliverAll(receiver, bodies);
+  await gate.reached;
+  const before = looks;
+  // Has it look for work.
+  await receiver.handlers.pause('healthy');
+  await receiver.handlers.resume('healthy');
+  await expect.poll(() => looks).toBeGreaterThan(before);
+  for (let turns = 0; turns < 50; turns += 1) await turn();
+  looks = 0;
+  for (let index = 0; index < 50; index += 1) {
+    await deliver(receiver, bodyOf({ traceId: `healthy-${index}`, eventName: 'Of.healthy' }));
+    await logs.until('run_done', index + 1);
+  }
+  expect(looks).toBeLessThan(10);
+  gate.open();
+});
