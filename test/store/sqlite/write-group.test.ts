@@ -28,8 +28,8 @@ function opened() {
   return { database, prepare, count };
 }
 
-/** Has one of the database's commits fail with this error: the one after the first ones. */
-function refuseCommit(database: Database.Database, code: string, after = 0): void {
+/** Calls back with the number of each of the database's commits, counted from 1, before it is made. */
+function beforeCommits(database: Database.Database, onCommit: (count: number) => void): void {
   let commits = 0;
   const prepare = database.prepare.bind(database);
   vi.spyOn(database, 'prepare').mockImplementation((sql: string) => {
@@ -38,10 +38,17 @@ function refuseCommit(database: Database.Database, code: string, after = 0): voi
     const run = statement.run.bind(statement);
     vi.spyOn(statement, 'run').mockImplementation(() => {
       commits += 1;
-      if (commits !== after + 1) return run();
-      throw Object.assign(new Error('disk I/O error'), { code });
+      onCommit(commits);
+      return run();
     });
     return statement;
+  });
+}
+
+/** Has one of the database's commits fail with this error: the one after the first ones. */
+function refuseCommit(database: Database.Database, code: string, after = 0): void {
+  beforeCommits(database, (count) => {
+    if (count === after + 1) throw Object.assign(new Error('disk I/O error'), { code });
   });
 }
 
@@ -91,20 +98,30 @@ test('a sync is one, also if nothing else has changed the database; a probe leav
   expect(write({ ...none, operations: [probe] })).toMatchObject({ isChanged: false });
 });
 
+test('a write that fails among many costs few commits', () => {
+  const { database, prepare } = opened();
+  let commits = 0;
+  beforeCommits(database, (count) => (commits = count));
+  const syncs = Array.from({ length: 100 }, () => sync);
+  const done = prepare()({ ...none, operations: [...syncs, broken, ...syncs] });
+  expect(done?.failures).toMatchObject([[100, {}]]);
+  expect(commits).toBeLessThan(20);
+});
+
 test.each([
   ['SQLITE_IOERR_FSYNC', true],
   ['SQLITE_BUSY', false],
-])('of writes that are made one by one, none is made after %s', (code, isDiskFailure) => {
+])('of writes that are made in parts, none is made after %s', (code, isDiskFailure) => {
   const { database, prepare, count } = opened();
   refuseCommit(database, code, 1);
-  const done = prepare()({ ...none, events, operations: [broken] });
+  const done = prepare()({ ...none, events, operations: [sync, broken] });
   const failure = { message: 'disk I/O error', code };
-  expect(done?.results).toEqual([{ sequence: 1, claimedBy: undefined }, undefined, undefined, undefined]);
+  const recorded = (sequence: number) => ({ sequence, claimedBy: undefined });
+  expect(done?.results).toEqual([recorded(1), recorded(2), recorded(3), undefined, undefined]);
   expect(done?.failures).toEqual([
-    [1, failure],
-    [2, failure],
     [3, failure],
+    [4, failure],
   ]);
   expect(done?.diskFailure).toEqual(isDiskFailure ? failure : undefined);
-  expect(count()).toBe(1);
+  expect(count()).toBe(3);
 });

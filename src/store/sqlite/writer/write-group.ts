@@ -64,27 +64,38 @@ export function prepareWriteGroup(database: Database.Database, statements: State
     }
   };
 
-  /** Makes each write of a failed group by itself, to find out which one fails: nothing of the group is stored. */
-  const oneByOne = (all: readonly Writes[]): GroupWritten => {
-    // Another process may take the lock between two of these transactions.
-    setPragma(database, `busy_timeout = ${recordTimeout}`);
+  /**
+   * Makes the writes of a failed group, of which nothing is stored, in ever smaller groups, down to the one that fails.
+   * Made singly, a thousand writes would take a thousand syncs, and deliveries would wait for all of them.
+   */
+  const inParts = (all: readonly Writes[]): GroupWritten => {
     const results: unknown[] = Array.from({ length: all.length });
     const failures: IndexedFailure[] = [];
     let isChanged = false;
     let diskFailure: WriteFailure | undefined;
-    for (const [index, one] of all.entries()) {
+    /** Makes the writes from `first` to before `end`. Returns whether to go on. */
+    const make = (first: number, end: number): boolean => {
       try {
-        const done = inTransaction(one);
-        results[index] = done.results[0];
+        const done = inTransaction(together(all.slice(first, end)));
+        for (const [offset, result] of done.results.entries()) results[first + offset] = result;
         isChanged ||= done.isChanged;
+        return true;
       } catch (error) {
         diskFailure = diskFailureOf(error);
-        // If one fails at the disk, or because another process has the lock, so would the rest.
+        // If it is the disk that fails, or another process that has the lock, the rest would fail, too.
         const isLast = diskFailure !== undefined || isLocked(error);
-        failures.push(...failuresOf(error, index, isLast ? all.length : index + 1));
-        if (isLast) break;
+        if (!isLast && end - first > 1) return makeHalves(first, end);
+        failures.push(...failuresOf(error, first, isLast ? all.length : end));
+        return !isLast;
       }
-    }
+    };
+    const makeHalves = (first: number, end: number): boolean => {
+      const middle = Math.ceil((first + end) / 2);
+      return make(first, middle) && make(middle, end);
+    };
+    // Another process may take the lock between two of these transactions.
+    setPragma(database, `busy_timeout = ${recordTimeout}`);
+    makeHalves(0, all.length);
     setPragma(database, 'busy_timeout = 0');
     return { results, failures, isChanged, diskFailure };
   };
@@ -98,7 +109,7 @@ export function prepareWriteGroup(database: Database.Database, statements: State
     } catch (error) {
       if (isLocked(error)) return undefined;
       const all = singly(writes);
-      return all.length === 1 || isDiskFailure(error) ? failedGroup(writes, error) : oneByOne(all);
+      return all.length === 1 || isDiskFailure(error) ? failedGroup(writes, error) : inParts(all);
     }
   };
 }
@@ -111,6 +122,15 @@ function singly({ events, ends, operations }: Writes): readonly Writes[] {
     ...ends.map((end) => ({ ...none, ends: [end] })),
     ...operations.map((operation) => ({ ...none, operations: [operation] })),
   ];
+}
+
+/** Writes that were divided, in one group again. */
+function together(parts: readonly Writes[]): Writes {
+  return {
+    events: parts.flatMap(({ events }) => events),
+    ends: parts.flatMap(({ ends }) => ends),
+    operations: parts.flatMap(({ operations }) => operations),
+  };
 }
 
 /** The outcomes of writes that all failed with one error. */
