@@ -5,6 +5,8 @@
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { createReceiver } from '../../src/index.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { storeOf } from '../../src/receiver/database.ts';
 import { turn } from '../support/clock.ts';
 import { bodyOf, deliver, secret } from '../support/deliveries.ts';
 import { clockWithoutWriteTimeout } from '../support/clock-without-write-timeout.ts';
@@ -68,5 +70,14 @@ await last.promise;
 while ((await receiver.counts()).events.new > 0) await turn();
 const { processes } = await receiver.handlers.list();
 say({ processes: processes.map(({ handlers }) => handlers) });
+// Another process takes it for dead, as if it had been suspended, so that it has to enter again.
+const other = storeOf(database, systemClock);
+await other.open();
+const isEntered = witness.prepare('select 1 from processes where id = ?').pluck();
+while (isEntered.get(processes[0]?.id) !== undefined) await other.keepAlive();
+await deliver(receiver, bodyOf({ traceId: 'again' }));
+while ((await receiver.counts()).events.new > 0) await turn();
+say({ again: (await other.handlers.processes()).flatMap(({ handlers }) => handlers) });
+await other.close();
 await receiver.stop();
 say({ after: status });

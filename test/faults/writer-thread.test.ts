@@ -115,6 +115,7 @@ test('an app can write although its writer thread ended in the middle of a trans
   const app = new Script(script, JSON.stringify({ database: temporaryDatabase() }));
   expect(await app.line('after')).toEqual({ after: 200 });
   expect(app.said('slow')).toEqual([503]);
-  expect(app.said('handled')).toEqual(['before', 'after']);
+  expect(app.said('handled')).toEqual(['before', 'after', 'again']);
   expect(app.said('processes')).toEqual([[['handler']]]);
+  expect(app.said('again')).toEqual([['handler']]);
 });

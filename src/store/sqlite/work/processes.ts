@@ -39,22 +39,30 @@ export class Processes {
   readonly #updateHandlers: Database.Statement;
   /** The id under which this process claims; 0 before it has entered. */
   id: number;
-  /** The handlers that this process has announced, as JSON: it may have to enter again. */
+  /**
+   * The handlers that this process has announced, as JSON: it may have to enter again. A connection that was opened anew
+   * learns them from the process's row.
+   */
   #handlers: string | null = null;
 
   constructor(database: Database.Database, id = 0) {
     this.id = id;
     this.#insert = database.prepare('insert into processes (handlers) values (?)');
-    this.#describe = database.prepare(`
-      update processes set host = ?, pid = ?, entered_at = ?,
-        handlers = coalesce(handlers, (select handlers from processes where id = ?)) where id = ?`);
+    this.#describe = database
+      .prepare(
+        `update processes set host = ?, pid = ?, entered_at = ?,
+           handlers = coalesce(handlers, (select handlers from processes where id = ?)) where id = ? returning handlers`,
+      )
+      .pluck();
     this.#has = database.prepare('select 1 from processes where id = ?');
     this.#delete = database.prepare('delete from processes where id = ?');
     this.#selectAll = database.prepare(
       `select id, heartbeats, is_dead as isDead, handlers, host, pid, entered_at as enteredAt
        from processes order by id`,
     );
-    this.#countHeartbeat = database.prepare('update processes set heartbeats = heartbeats + 1 where id = ?');
+    this.#countHeartbeat = database
+      .prepare('update processes set heartbeats = heartbeats + 1 where id = ? returning handlers')
+      .pluck();
     this.#updateHandlers = database.prepare('update processes set handlers = ? where id = ?');
   }
 
@@ -64,7 +72,7 @@ export class Processes {
    */
   enter(now: number, former: number): number {
     this.ensureEntered();
-    this.#describe.run(hostname(), process.pid, now, former, this.id);
+    this.#handlers = this.#describe.get(hostname(), process.pid, now, former, this.id) as string | null;
     return this.id;
   }
 
@@ -79,7 +87,7 @@ export class Processes {
 
   heartbeat(): void {
     this.ensureEntered();
-    this.#countHeartbeat.run(this.id);
+    this.#handlers = this.#countHeartbeat.get(this.id) as string | null;
   }
 
   /** Announces this process's handlers. Returns those of each other process that isn't dead and has announced its own. */
