@@ -151,7 +151,7 @@ export const problems = {
     'The function given to ctx.commit should leave its transaction to Ringback, but has ' +
     (d.isCommitted
       ? 'committed it: what it wrote before that is kept, the run is recorded as done, and what it wrote afterwards was ' +
-        'outside of any transaction. '
+        'outside of it. '
       : 'ended it, so the run does not count as done. ') +
     'Use no begin, commit or rollback of your own; savepoints are fine.',
   commit_repeated: () =>

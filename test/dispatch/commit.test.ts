@@ -103,6 +103,7 @@ describe('ctx.commit', () => {
 
   test.each([
     ['commit', 'has committed it: what it wrote before that is kept'],
+    ['commit; begin', 'has committed it: what it wrote before that is kept'],
     ['rollback', 'ended it, so the run does not count as done'],
     ['rollback; begin', 'ended it, so the run does not count as done'],
   ])('says that its effects have ended the transaction with %s', async (word, said) => {
@@ -121,7 +122,7 @@ describe('ctx.commit', () => {
     });
     await deliver(receiver, bodyOf({ eventName: 'Of.alone', callId: 'call-1' }));
     await deliver(receiver, bodyOf({ eventName: 'Of.sibling', callId: 'call-2' }));
-    const event = word === 'commit' ? 'run_lost' : 'run_retry';
+    const event = word.startsWith('commit') ? 'run_lost' : 'run_retry';
     const ended = { cause: 'transaction_ended' };
     expect(await logs.until(event, 2)).toMatchObject([ended, ended]);
     await expect.poll(async () => (await receiver.counts()).events.done).toBe(2);

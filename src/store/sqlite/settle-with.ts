@@ -38,11 +38,9 @@ export async function settleWith(
     const result = write(inbox.statements, isLast);
     // If the claim is lost, the process that took the run over writes the effects.
     if (result === 'lost') return result;
-    runScoped(inbox, effects);
+    if (runInside(inbox, effects)) return result;
     const { settling } = inbox.statements;
     const isSettled = !settling.isUnsettled(runToWrite(run, isLast, session.clock.now()));
-    // They may have ended the transaction, and begun another.
-    if (inbox.database.inTransaction && isSettled) return result;
     throw ringbackError('transaction_ended', { isCommitted: isSettled });
   };
   const settled = await claimed.detach(run, (isLast) =>
@@ -72,9 +70,8 @@ export async function rehearse(
   let written: readonly WrittenRows[] = [];
   await withLock(session, (inbox): undefined => {
     beginCounting(database);
-    runScoped(inbox, effects);
     // If one of their statements has committed, nothing can be undone.
-    if (!database.inTransaction) throw ringbackError('transaction_ended', { isCommitted: false });
+    if (!runInside(inbox, effects)) throw ringbackError('transaction_ended', { isCommitted: false });
     written = rowsWritten(database);
     throw undone;
   }).catch((thrown: unknown) => {
@@ -119,6 +116,22 @@ function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Prom
     };
     borrow();
   });
+}
+
+/**
+ * Runs users' effects. Returns whether they have left the transaction alone: if they have ended it, the savepoint is gone,
+ * even if they have begun another.
+ */
+function runInside(inbox: OpenInbox, effects: (database: UserDatabase) => unknown): boolean {
+  const { database } = inbox;
+  database.exec('savepoint ringback_effects');
+  runScoped(inbox, effects);
+  try {
+    database.exec('release ringback_effects');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Gives users' effects the connection until they return: later writes would not be in the transaction. */

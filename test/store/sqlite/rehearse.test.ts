@@ -82,6 +82,14 @@ describe('a rehearsal', () => {
     expect(store.database.prepare('select count(*) as count from orders').get()).toEqual({ count: 2 });
   });
 
+  it.each(['commit', 'rollback', 'commit; begin', 'rollback; begin'])('refuses %s', async (statements) => {
+    const store = await storeWith();
+    const rehearsed = store.rehearse((database) => database.exec(statements));
+    await expect(rehearsed).rejects.toMatchObject({ code: 'transaction_ended' });
+    // Nothing is left open.
+    expect(await store.rehearse(() => {})).toEqual([]);
+  });
+
   it('ends with the function that gets its connection', async () => {
     const store = await storeWith();
     let scoped: UserDatabase | undefined;
