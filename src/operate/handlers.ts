@@ -145,11 +145,11 @@ export class InboxHandlers {
     requireStarted('handlers.pause()');
     const handler = nameOf(name, 'handlers.pause');
     const { by, reason } = parseStrictly(accountSchema, options, 'handlers.pause');
-    await this.#requireKnown(handler);
+    const before = await this.#pauseOfKnown(handler);
     return audit.record({ action: 'pause', what: handler, by, reason }, async () => {
       const holding = await store.pause({ handler, since: clock.now(), by, reason });
       await onChanged();
-      telemetry.report('handler_paused', { handler });
+      if (!before) telemetry.report('handler_paused', { handler });
       return { result: pauseOf(holding) };
     });
   }
@@ -173,12 +173,17 @@ export class InboxHandlers {
     });
   }
 
-  /** Refuses an unknown name: with a misspelled one, an operator would believe that the intended handler is paused. */
-  async #requireKnown(name: string): Promise<void> {
-    const known = (await this.list()).handlers.map((handler) => handler.name);
+  /**
+   * The handler's pause, if it is paused. Refuses an unknown name: with a misspelled one, an operator would believe that
+   * the intended handler is paused.
+   */
+  async #pauseOfKnown(name: string): Promise<HandlerPause | undefined> {
+    const { handlers } = await this.list();
+    const known = handlers.map((handler) => handler.name);
     const fix =
       'A handler is known while a process that has registered it runs, or while one of its runs is not done.';
     requireKnown(name, known, 'it is paused', fix);
+    return handlers.find((handler) => handler.name === name)?.pause;
   }
 }
 

@@ -191,9 +191,10 @@ describe('a paused handler', () => {
 
 describe('pausing', () => {
   test('a handler that is paused already keeps its earlier pause', async () => {
-    const { receiver } = await collecting().start();
+    const { receiver, logs } = await collecting().start();
     const earlier = await receiver.handlers.pause('crm', { by: 'ann', reason: 'the CRM moves' });
     expect(await receiver.handlers.pause('crm', { by: 'bob' })).toEqual(earlier);
+    expect(logs.of('handler_paused')).toHaveLength(1);
     expect(await receiver.handlers.resume('crm')).toBe(true);
     expect(await receiver.handlers.resume('crm')).toBe(false);
   });
