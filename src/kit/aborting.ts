@@ -1,4 +1,5 @@
 /** Work that ends as soon as a signal is aborted, and leaves no listeners on signals that live longer. */
+import type { Clock } from './clock.ts';
 
 /**
  * Settles as `work` does, or rejects with the signal's reason as soon as that is aborted, since `work` may be a user's
@@ -41,4 +42,25 @@ export async function underSignals<Result>(
   } finally {
     for (const signal of given) signal.removeEventListener('abort', abort);
   }
+}
+
+/**
+ * The same with a deadline, `ms` milliseconds of the clock from now: then the controller is aborted with `late()` as the
+ * reason.
+ */
+export function withDeadline<Result>(
+  clock: Clock,
+  ms: number,
+  signals: readonly (AbortSignal | undefined)[],
+  work: (ending: AbortController) => Promise<Result>,
+  late?: () => unknown,
+): Promise<Result> {
+  return underSignals(signals, async (ending) => {
+    const cancel = clock.after(ms, () => ending.abort(late?.()));
+    try {
+      return await work(ending);
+    } finally {
+      cancel();
+    }
+  });
 }

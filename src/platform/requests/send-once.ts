@@ -1,3 +1,4 @@
+import { withDeadline } from '../../kit/aborting.ts';
 import { causeIn, codeOf, fetchCauseOf } from '../../kit/error-text.ts';
 import { readBounded } from '../../kit/http-bodies.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
@@ -9,32 +10,28 @@ import { type Answer, type PlatformRequest, doubtAbout, leavesOpen } from './req
 const maxAnswer = 16 * 1024 ** 2;
 
 /** @throws PlatformError `unreachable`, `timeout`, `redirected` or `too_large`; or the signal's reason */
-export async function sendOnce(
+export function sendOnce(
   request: PlatformRequest,
   options: ResolvedPlatformOptions,
   redact: Redact,
 ): Promise<Answer> {
   const signal = request.mustBeAnswered ? undefined : request.signal;
-  const late = new AbortController();
-  const cancel = options.clock.after(options.timeout, () => late.abort());
-  try {
-    const response = await send(
-      request,
-      options,
-      signal ? AbortSignal.any([late.signal, signal]) : late.signal,
-    );
-    refuseRedirect(request, response);
-    return { status: response.status, headers: response.headers, text: await textOf(request, response) };
-  } catch (error) {
-    if (error instanceof PlatformError) throw error;
-    if (late.signal.aborted) throw tooLate(request, options.timeout);
-    signal?.throwIfAborted();
-    throw unreachable(request, redact(fetchCauseOf(error)), error);
-  } finally {
-    cancel();
-    // Cancels an unread rest of the answer, which would occupy the connection and keep arriving.
-    late.abort();
-  }
+  const attempt = async (ending: AbortController): Promise<Answer> => {
+    try {
+      const response = await send(request, options, ending.signal);
+      refuseRedirect(request, response);
+      return { status: response.status, headers: response.headers, text: await textOf(request, response) };
+    } catch (error) {
+      if (error instanceof PlatformError) throw error;
+      ending.signal.throwIfAborted();
+      throw unreachable(request, redact(fetchCauseOf(error)), error);
+    } finally {
+      // Cancels an unread rest of the answer, which would occupy the connection and keep arriving.
+      ending.abort();
+    }
+  };
+  const { clock, timeout } = options;
+  return withDeadline(clock, timeout, [signal], attempt, () => tooLate(request, timeout));
 }
 
 function send(

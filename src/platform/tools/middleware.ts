@@ -12,7 +12,7 @@ import {
 } from '../../errors/option-problems.ts';
 import { positiveDurationOption } from '../options.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { unlessAborted } from '../../kit/aborting.ts';
+import { unlessAborted, withDeadline } from '../../kit/aborting.ts';
 import { BoundedLines } from '../../kit/bounded-lines.ts';
 import { closeAfterLingering } from '../../kit/http-bodies.ts';
 import { locationThrownAt } from '../../kit/error-location.ts';
@@ -103,29 +103,26 @@ function toolOf(request: MountedRequest, { headers, tools }: ToolMiddlewareParts
 }
 
 /** The tool's result. What it does or throws after the deadline, or after the caller has left, is ignored. */
-async function called(
+function called(
   tool: Tool,
   request: IncomingMessage,
   response: ServerResponse,
   { clock, timeout }: ToolMiddlewareParts,
 ): Promise<unknown> {
-  const stop = new AbortController();
-  const { signal } = stop;
-  const cancel = clock.after(timeout, () => stop.abort(new DeadlineExceeded()));
-  response.once('close', () => {
-    // A complete answer is closed as well, but the tool may still be working with its signal.
-    if (!response.writableEnded) stop.abort(new ToolRefusal('broken_off'));
-  });
-  try {
-    return await unlessAborted(signal, async () => {
+  const work = (stop: AbortController): Promise<unknown> => {
+    const { signal } = stop;
+    response.once('close', () => {
+      // A complete answer is closed as well, but the tool may still be working with its signal.
+      if (!response.writableEnded) stop.abort(new ToolRefusal('broken_off'));
+    });
+    return unlessAborted(signal, async () => {
       const args = await readArguments(request);
       // A body that comes after the caller was told of a failure must not make the tool act.
       signal.throwIfAborted();
       return tool.call(args, { signal });
     });
-  } finally {
-    cancel();
-  }
+  };
+  return withDeadline(clock, timeout, [], work, () => new DeadlineExceeded());
 }
 
 /** Not decoded: tool names consist of characters that paths don't encode. */

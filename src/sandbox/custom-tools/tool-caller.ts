@@ -1,4 +1,5 @@
 import { ringbackError } from '../../errors/errors.ts';
+import { withDeadline } from '../../kit/aborting.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { causeIn, codeOf, messageOf } from '../../kit/error-text.ts';
 import { lowerCased } from '../../kit/header-fields.ts';
@@ -64,16 +65,12 @@ export class ToolCaller {
   async #run(tool: CustomTool, args: Arguments): Promise<ToolRun> {
     const { clock, stopping } = this.#parts;
     const startedAt = clock.elapsed();
-    const late = new AbortController();
-    const cancel = clock.after(timeout, () => late.abort());
-    const failureOf = (error: unknown) => {
-      if (late.signal.aborted) return 'timeout';
-      return stopping.aborted ? 'aborted' : failureIn(error);
-    };
-    const answer = await answerOf(tool, args, AbortSignal.any([late.signal, stopping])).catch(
-      (error: unknown) => ({ status: undefined, body: undefined, failure: failureOf(error) }),
+    const answer = await withDeadline(clock, timeout, [stopping], ({ signal }) =>
+      answerOf(tool, args, signal).catch((error: unknown) => {
+        const aborted = stopping.aborted ? 'aborted' : 'timeout';
+        return { status: undefined, body: undefined, failure: signal.aborted ? aborted : failureIn(error) };
+      }),
     );
-    cancel();
     return { ...answer, latencyMs: Math.round(clock.elapsed() - startedAt) };
   }
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { withDeadline } from '../../kit/aborting.ts';
 import { type Clock, pause } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Failures } from '../failures.ts';
@@ -160,15 +161,10 @@ export class Ingestion {
     return [{ bytes, type }];
   }
 
-  async #pagesAt(urls: readonly string[]): Promise<readonly Material[]> {
+  #pagesAt(urls: readonly string[]): Promise<readonly Material[]> {
     const { getPage, clock, stopping } = this.#parts;
-    const timeout = new AbortController();
-    const cancel = clock.after(crawlTimeout, () => timeout.abort(new DocumentFailure(slowPages)));
-    try {
-      return await crawl(urls, getPage, AbortSignal.any([timeout.signal, stopping]));
-    } finally {
-      cancel();
-    }
+    const read = ({ signal }: AbortController) => crawl(urls, getPage, signal);
+    return withDeadline(clock, crawlTimeout, [stopping], read, () => new DocumentFailure(slowPages));
   }
 }
 

@@ -1,3 +1,4 @@
+import { withDeadline } from '../../kit/aborting.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { type Sitemap, readSitemap, sitemapsInRobots } from './documents.ts';
 import { WebsiteProblem, readText } from './website.ts';
@@ -34,21 +35,16 @@ interface Place {
  * @param signal aborts the search
  * @throws WebsiteProblem when the website may not be visited or doesn't answer
  */
-export async function discoverLinks(
+export function discoverLinks(
   address: URL,
   hosts: readonly string[],
   clock: Clock,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const deadline = new AbortController();
-  const cancelDeadline = clock.after(timeout, () => deadline.abort());
-  try {
-    const ending = AbortSignal.any([signal, deadline.signal]);
-    const website = { origin: address.origin, read: (url: URL) => readText(url, hosts, ending) };
-    return await linksOf(website, await firstPlaces(website));
-  } finally {
-    cancelDeadline();
-  }
+  return withDeadline(clock, timeout, [signal], async (ending) => {
+    const website = { origin: address.origin, read: (url: URL) => readText(url, hosts, ending.signal) };
+    return linksOf(website, await firstPlaces(website));
+  });
 }
 
 async function firstPlaces(website: Website): Promise<readonly Place[]> {
