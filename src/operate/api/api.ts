@@ -11,7 +11,7 @@ import { requireOwnOrigin } from './origin.ts';
 import { ApiProblem, forbidden, headers, problemOf, refusal } from './problem.ts';
 import { type Operations, type Route, actionsOf } from './route.ts';
 import { routes } from './routes.ts';
-import { Searches } from './bounds.ts';
+import { BoundedWork } from './bounds.ts';
 
 /** Where the API describes itself. */
 const documentPath = '/openapi.json';
@@ -33,7 +33,7 @@ export interface ApiParts {
  */
 export function apiHandler({ operations, changes, authorize, onFailed }: ApiParts): ApiHandler {
   requireAuthorize(authorize, 'receiver.api');
-  const [searches, longReads] = [new Searches(), new Searches()];
+  const bounds = { search: new BoundedWork(), longRead: new BoundedWork() };
   return async (request, path, source) => {
     try {
       const permission = await askedPermission(authorize, request, source);
@@ -44,7 +44,7 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
           'You may not use this API: authorize has not admitted this request.',
         );
       if (request.method === 'GET' && path === changesPath) return stream(changes, request, permission);
-      return answer(request, await resultOf(request, path, { operations, searches, longReads, permission }));
+      return answer(request, await resultOf(request, path, { operations, bounds, permission }));
     } catch (error) {
       const problem = problemOf(error);
       // An abort by a client that has left is no failure, but another error meanwhile is reported.
@@ -57,20 +57,16 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
   };
 }
 
+interface Answering {
+  readonly operations: Operations;
+  readonly bounds: Readonly<Record<NonNullable<Route['bound']>, BoundedWork>>;
+  readonly permission: Permission;
+}
+
 async function resultOf(
   request: Request,
   path: string,
-  {
-    operations,
-    searches,
-    longReads,
-    permission,
-  }: {
-    readonly operations: Operations;
-    readonly searches: Searches;
-    readonly longReads: Searches;
-    readonly permission: Permission;
-  },
+  { operations, bounds, permission }: Answering,
 ): Promise<unknown> {
   if (request.method === 'GET' && path === documentPath) return openApiDocument();
   const { route, id } = routeOf(request.method, path);
@@ -87,8 +83,7 @@ async function resultOf(
   const body = route.body ? checked(route, route.body, await readJson(request), 'body') : {};
   const { signal } = request;
   const act = () => route.act(operations, { id, query, body, signal, ...permission });
-  const bound = route.isSearch ? searches : route.isLongRead && longReads;
-  const acted = bound ? bound.run(act, signal) : act();
+  const acted = route.bound ? bounds[route.bound].run(act, signal) : act();
   const result = await acted.catch((error: unknown) => {
     if (!(error instanceof RingbackError) || error.code !== 'cursor_invalid') throw error;
     throw cursorProblem(route, query['cursor']);

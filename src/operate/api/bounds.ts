@@ -12,12 +12,12 @@ const atOnce = 4;
 const maxWaiting = 100;
 
 /** Bounds how many of an API's searches, or of its long reads, go on and wait at the same time. */
-export class Searches {
+export class BoundedWork {
   readonly #places = new Semaphore(atOnce);
   #count = 0;
 
   /** @throws ApiProblem if too many wait; the reason of `signal` if the client has left while this one waited */
-  async run<T>(search: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (this.#count === atOnce + maxWaiting)
       throw new ApiProblem(
         503,
@@ -28,7 +28,7 @@ export class Searches {
     try {
       return await this.#places.run(async () => {
         signal.throwIfAborted();
-        return search();
+        return work();
       });
     } finally {
       this.#count -= 1;

@@ -52,10 +52,11 @@ export interface Route {
    */
   readonly action?: Action | readonly Action[];
   readonly summary: string;
-  /** Set if it may go through the whole inbox: few of such requests are worked on at the same time. */
-  readonly isSearch?: true;
-  /** Set if it may read much in one go: few of these are worked on at the same time, too, and they wait for no search. */
-  readonly isLongRead?: true;
+  /**
+   * `search` if it may go through the whole inbox, `longRead` if it may read much in one go: of each, few are worked on at
+   * the same time, and a long read waits for no search.
+   */
+  readonly bound?: 'search' | 'longRead';
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly result: ResultName;

@@ -45,7 +45,7 @@ export const auditRoutes: readonly Route[] = [
     path: '/erase',
     action: 'erase',
     summary: 'Erases a call, or everything that names a phone number',
-    isSearch: true,
+    bound: 'search',
     body: z.strictObject({
       callId: givenText.optional(),
       phoneNumber: givenText.optional(),

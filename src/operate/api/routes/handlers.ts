@@ -9,7 +9,7 @@ export const handlersRoutes: readonly Route[] = [
     path: '/failures',
     action: 'look',
     summary: 'Groups of similar failures, of runs that are still not done',
-    isLongRead: true,
+    bound: 'longRead',
     query: failureQuerySchema,
     result: 'Failures',
     act: async ({ failures }, { query }) => ({ groups: await failures.list(query) }),
@@ -45,7 +45,7 @@ export const handlersRoutes: readonly Route[] = [
     path: '/handlers/{name}/history',
     action: 'look',
     summary: 'Counts and durations of the attempts of one handler over time',
-    isLongRead: true,
+    bound: 'longRead',
     query: historyQuery,
     result: 'HandlerHistory',
     act: async ({ history }, { id, query }) => ({

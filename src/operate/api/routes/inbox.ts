@@ -31,7 +31,7 @@ export const inboxRoutes: readonly Route[] = [
     path: '/history',
     action: 'look',
     summary: 'Counts and durations over time: by minute for two days, or by hour for 90 days',
-    isLongRead: true,
+    bound: 'longRead',
     query: historyQuery,
     result: 'History',
     act: async ({ history }, { query }) => ({

@@ -11,7 +11,7 @@ export const quarantineRoutes: readonly Route[] = [
     path: '/quarantine',
     action: 'look',
     summary: 'Deliveries in quarantine, the latest first',
-    isLongRead: true,
+    bound: 'longRead',
     query: quarantineQuerySchema.extend({
       ...page,
       traceId: givenText.optional().describe('The trace id in the header, or part of it.'),
@@ -67,7 +67,7 @@ export const quarantineRoutes: readonly Route[] = [
     path: '/quarantine/reverify',
     action: 'quarantine',
     summary: 'Verifies all unauthenticated deliveries again, and releases those that verify',
-    isSearch: true,
+    bound: 'search',
     body: whySchema.extend(change),
     result: 'Reverified',
     act: ({ quarantine }, { body, by, signal }) =>
