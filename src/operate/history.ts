@@ -161,11 +161,7 @@ export class History {
     return points;
   }
 
-  async #backlog(): Promise<{
-    readonly waiting: number;
-    readonly held: number;
-    readonly oldestWaiting: number | undefined;
-  }> {
+  async #backlog() {
     const { backlog, clock } = this.#parts;
     const { oldest, ...counts } = await backlog();
     const oldestWaiting = oldest === undefined ? undefined : Math.max(0, clock.now() - oldest);

@@ -45,10 +45,7 @@ export const inboxRoutes: readonly Route[] = [
     action: 'look',
     summary: 'How much waits now, and how long the oldest of it has waited',
     result: 'Backlog',
-    act: async ({ history }) => {
-      const { waiting, oldestWaiting } = await history.backlog();
-      return { waiting, oldestWaiting };
-    },
+    act: ({ history }) => history.backlog(),
   },
   {
     method: 'GET',
