@@ -42,7 +42,7 @@ const searchSchema = z.object({
 /** Only the path of `get` is in the platform's document: the others are the sandbox's choice (docs/sandbox.md). */
 export function knowledgeBaseRoutes(parts: KnowledgeBaseParts): readonly Route[] {
   const { knowledgeBases, search, tenants, clock } = parts;
-  const route = routesOf('knowledge-bases', 'knowledge-base');
+  const route = routesOf('knowledge-bases', 'general');
   const member = `${knowledgeBasePath}/:kb_id`;
   const find = (request: ApiRequest): KnowledgeBase => knowledgeBaseOf(request, knowledgeBases);
   const requireWorkspace = (organizationId: string, workspaceId: string | null): void => {

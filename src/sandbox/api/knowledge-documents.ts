@@ -30,7 +30,7 @@ const crawlSchema = z.object({
 /** The paths are the sandbox's choice: the platform's document describes only how they behave (docs/sandbox.md). */
 export function documentRoutes(parts: DocumentParts): readonly Route[] {
   const { knowledgeBases, documents, search, submitted, clock } = parts;
-  const route = routesOf('documents', 'knowledge-base');
+  const route = routesOf('documents', 'general');
   const path = `${knowledgeBasePath}/:kb_id/documents`;
   /** Answers as soon as the document is stored and queued (platform document, Ingestion). */
   const submit = (request: ApiRequest, submission: Omit<Submission, 'knowledgeBaseId'>): ApiAnswer => {

@@ -1,7 +1,7 @@
 import type { Caller } from '../model.ts';
 
-/** Which of the document's three error bodies an operation uses (platform document, Errors). */
-export type ErrorForm = 'knowledge-base' | 'subscription' | 'general';
+/** Whether an operation answers errors as those of subscriptions do, or as all others (platform document, Errors). */
+export type ErrorForm = 'subscription' | 'general';
 
 export interface ApiRequest {
   readonly caller: Caller;

@@ -41,7 +41,7 @@ export function websiteRoutes(parts: WebsiteParts): readonly Route[] {
     .object({ [parts.websiteParameter]: addressSchema })
     .transform((query) => new URL(query[parts.websiteParameter] as string));
   return [
-    routesOf('websites', 'knowledge-base')(
+    routesOf('websites', 'general')(
       'sitemaps',
       'GET',
       '/api/v1/knowledge-bases/documents/website/sitemaps',
