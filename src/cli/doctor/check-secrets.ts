@@ -3,21 +3,7 @@ import { messageOf } from '../../kit/error-text.ts';
 import { fingerprint, prepareSecrets } from '../../signature/secrets.ts';
 import type { Environment } from '../environment.ts';
 import { currentSecrets, hasSecrets } from '../secrets.ts';
-import { type Finding, finding, ok, warning, wrong } from './findings.ts';
-
-const needed = [22, 14] as const;
-
-/** Whether Ringback runs on this Node, usually the same that runs the receiver. */
-export function checkNode(version: string = process.versions.node): Finding {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const isEnough = major > needed[0] || (major === needed[0] && minor >= needed[1]);
-  return isEnough
-    ? ok('node', `Node ${version}`)
-    : wrong(
-        'node',
-        `Node ${version}, but Ringback needs ${needed.join('.')} or later: install a current one.`,
-      );
-}
+import { type Finding, finding, warning, wrong } from './findings.ts';
 
 /** Whether the signing secrets can be read and are well-formed. */
 export function checkSecrets(environment: Environment): Finding {
