@@ -15,9 +15,12 @@ export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return isObject(value) ? value : {};
 }
 
-/** The value at a path; undefined if there is none. */
+/** The value at a path; undefined if there is none. A field may have the name of an inherited one: `constructor`. */
 export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((inner, key) => fieldsOf(inner)[String(key)], value);
+  return path.reduce<unknown>(
+    (inner, key) => (isObject(inner) && Object.hasOwn(inner, key) ? inner[String(key)] : undefined),
+    value,
+  );
 }
 
 /** Whether a value is a promise of any implementation. */

@@ -1,7 +1,7 @@
 /** What is known about a call from the platform's answer. */
 import { ringbackError } from '../../errors/errors.ts';
 import { describe } from '../../errors/option-problems.ts';
-import { isObject } from '../../kit/values.ts';
+import { isRecord } from '../../events/decoding.ts';
 import { idUnder, readId } from '../../events/names.ts';
 import { organizationIdNames } from '../../events/read-event.ts';
 import { parseInstant } from '../../kit/time.ts';
@@ -44,7 +44,7 @@ export function knownCallOf(
   answer: unknown,
   now: number,
 ): KnownCall {
-  if (!isObject(answer) || Array.isArray(answer))
+  if (!isRecord(answer))
     throw ringbackError('call_unreadable', {
       callId,
       expected: 'an object with call_status, call_start_time and call_end_time',

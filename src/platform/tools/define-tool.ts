@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checked, parseStrictly } from '../../errors/option-problems.ts';
-import { isObject } from '../../kit/values.ts';
+import { isRecord } from '../../events/decoding.ts';
 import { readLeniently } from './lenient-arguments.ts';
 import { type ParametersSchema, parametersSchemaOf } from './parameters-schema.ts';
 import {
@@ -126,7 +126,7 @@ export function defineTool<Parameters extends z.ZodObject>(definition: ToolDefin
 
 /** Splits the arguments into parameters and others, without `__proto__`. What is no object is left to the schema. */
 function divided(given: unknown, { properties }: ParametersSchema) {
-  if (!isObject(given) || Array.isArray(given)) return { known: given, additional: {} };
+  if (!isRecord(given)) return { known: given, additional: {} };
   const entries = Object.entries(given);
   const isKnown = ([name]: readonly [string, unknown]) => Object.hasOwn(properties, name);
   return {

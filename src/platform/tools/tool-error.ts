@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { isObject } from '../../kit/values.ts';
+import { valueAt } from '../../kit/values.ts';
 import type { ParametersSchema } from './parameters-schema.ts';
 
 /** How many problems are named: a caller can't remember more than a few. */
@@ -39,13 +39,6 @@ function problemOf({ path, message }: z.core.$ZodIssue, given: unknown, schema: 
   const isMissing = valueAt(given, path) === undefined;
   const label = path.length === 1 && description !== undefined ? `${name} (${description})` : name;
   return isMissing ? `${label} is missing` : `${label} is not right: ${reason}`;
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (inner, step) => (isObject(inner) && Object.hasOwn(inner, step) ? Reflect.get(inner, step) : undefined),
-    value,
-  );
 }
 
 /**
