@@ -23,7 +23,7 @@ import { Attempts } from './delivery/attempts.ts';
 import { DeliveryEngine } from './delivery/engine.ts';
 import { Outbox } from './delivery/outbox.ts';
 import { Failures } from './failures.ts';
-import { embedderFor } from './knowledge/embedding/embedder-for.ts';
+import { embedderFor } from './knowledge/embedding/openai-embedder.ts';
 import { Ingestion, ingestOperation } from './knowledge/ingestion.ts';
 import { ProcessingThread } from './knowledge/processing/processing-thread.ts';
 import { Search } from './knowledge/search.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { causeIn, codeOf } from '../../../kit/error-text.ts';
 import { jsonOrText, readBounded } from '../../../kit/http-bodies.ts';
-import { type Embedder, toUnitLength } from './embedder.ts';
+import { type Embedder, offlineEmbedder, toUnitLength } from './embedder.ts';
 
 /** An OpenAI-compatible service that makes embeddings. */
 export interface EmbeddingService {
@@ -31,6 +31,11 @@ const maxBytes = 320 * 1024;
 const answerSchema = z.object({
   data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()).min(1) })),
 });
+
+/** The embedder for knowledge bases with a model: that of the service, or else the one that needs no model. */
+export function embedderFor(model: string, service: EmbeddingService | undefined): Embedder {
+  return service ? openaiEmbedder(service, model) : offlineEmbedder();
+}
 
 /** Embeds with a model of a service, without retries and redirects. */
 export function openaiEmbedder(service: EmbeddingService, model: string): Embedder {
