@@ -1,7 +1,7 @@
 /** What the viewer may do; the page shows nothing else. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { Refusal, get } from './client.ts';
+import { get } from './client.ts';
 import type { Result } from './shapes.ts';
 
 type Action = Result<'Access'>['actions'][number];
@@ -20,8 +20,6 @@ export function useAccess(): Access {
 }
 
 export async function loadAccess(): Promise<Access> {
-  const access = await get<Result<'Access'>>('/access');
-  if (!access) throw new Refusal(0, 'unknown', 'The receiver did not say what you may do.');
-  const { by, actions } = access.data;
+  const { by, actions } = await get<Result<'Access'>>('/access');
   return { by, mayDo: (action) => actions.includes(action) };
 }

@@ -35,14 +35,20 @@ const maxWait = 30_000;
 /** The timeout of a change, which may take long: one of them checks the whole quarantine. */
 const maxChangeWait = 120_000;
 
-/** The answer to a GET; undefined if its ETag is still `tag`. */
-export async function get<T>(
+/** The answer to a GET. */
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return jsonOf<T>(await ask(path, { signal: abortedAfter(maxWait, signal) }));
+}
+
+/** The same with its ETag; undefined if that is still `tag`. */
+export async function getUnlessSame<T>(
   path: string,
-  { tag, signal }: { readonly tag?: string | undefined; readonly signal?: AbortSignal } = {},
+  tag: string | undefined,
+  signal: AbortSignal,
 ): Promise<Answer<T> | undefined> {
   const response = await ask(path, {
     ...(tag !== undefined && { headers: { 'if-none-match': tag } }),
-    signal: AbortSignal.any([AbortSignal.timeout(maxWait), ...(signal ? [signal] : [])]),
+    signal: abortedAfter(maxWait, signal),
   });
   if (response.status === 304) return undefined;
   return { data: await jsonOf<T>(response), tag: response.headers.get('etag') ?? undefined };
@@ -68,9 +74,13 @@ export async function change<T>(
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    signal: AbortSignal.any([AbortSignal.timeout(maxChangeWait), ...(signal ? [signal] : [])]),
+    signal: abortedAfter(maxChangeWait, signal),
   });
   return jsonOf<T>(response);
+}
+
+function abortedAfter(timeout: number, signal: AbortSignal | undefined): AbortSignal {
+  return AbortSignal.any([AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]);
 }
 
 /** A segment of a path, encoded so that it stays one. The browser would resolve `.` and `..`. */

@@ -29,13 +29,12 @@ export function useEventsOfCall(callId: string): Resource<EventsOfCall> {
   useEffect(() => {
     const abort = new AbortController();
     const failed = listed.filter(({ runs }) => runs.some(({ attempts }) => attempts > 0));
-    const asked = failed.slice(0, maxAsked).map(async ({ traceId }) => {
-      const found = await get<Event>(`/events${pathOf(traceId)}`, { signal: abort.signal });
-      return found?.data;
-    });
+    const asked = failed
+      .slice(0, maxAsked)
+      .map(({ traceId }) => get<Event>(`/events${pathOf(traceId)}`, abort.signal));
     void Promise.allSettled(asked).then((settled) => {
       if (abort.signal.aborted) return undefined;
-      const found = settled.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []));
+      const found = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
       return setWhole(new Map(found.map((event) => [event.traceId, event])));
     });
     return () => abort.abort();

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, type Refusal, get, refusalOf } from './client.ts';
+import { type Answer, type Refusal, getUnlessSame, refusalOf } from './client.ts';
 import { watch } from './changes.ts';
 
 /** The current state of a resource of the API. */
@@ -36,7 +36,7 @@ export function useResource<T>(path: string | undefined, topics: readonly string
       isAsking = true;
       const before = latest.current.path === path ? latest.current.answer : undefined;
       try {
-        const answer = await get<T>(path, { tag: before?.tag, signal: abort.signal });
+        const answer = await getUnlessSame<T>(path, before?.tag, abort.signal);
         // A late answer is about something that is no longer shown.
         if (abort.signal.aborted) return;
         if (answer) setKnown({ path, answer });

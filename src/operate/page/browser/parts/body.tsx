@@ -15,14 +15,14 @@ interface Content {
 
 export function Body({ path }: { readonly path: string }) {
   if (!useAccess().mayDo('bodies')) return null;
-  const load = async () => (await get<Content>(`${path}?body=true`))?.data;
+  const load = () => get<Content>(`${path}?body=true`);
   return (
     <OnRequest title="Body and headers" what="body" load={load}>
       {(content) => (
         <>
-          <Text text={fromBase64(content?.raw ?? String(content?.body))} />
+          <Text text={fromBase64(content.raw ?? String(content.body))} />
           <Facts>
-            {Object.entries(content?.headers ?? {}).map(([name, value]) => {
+            {Object.entries(content.headers ?? {}).map(([name, value]) => {
               const text = Array.isArray(value) ? value.join(', ') : String(value);
               return (
                 <Fact key={name} name={name} isLong={text.length > 56}>

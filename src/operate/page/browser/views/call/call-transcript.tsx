@@ -48,8 +48,8 @@ export function CallTranscript({ events }: { readonly events: Call['events'] }) 
 async function latestIn(transfers: Call['events']): Promise<Transcript | undefined> {
   for (const { traceId } of transfers.toReversed().slice(0, maxRead)) {
     // One after the other, so that no body is read that isn't shown.
-    const event = await get<Event>(`/events${pathOf(traceId)}?body=true`);
-    const turns = transcriptIn(event?.data.body);
+    const { body } = await get<Event>(`/events${pathOf(traceId)}?body=true`);
+    const turns = transcriptIn(body);
     if (turns.length > 0) return { traceId, turns };
   }
   return undefined;
