@@ -148,11 +148,20 @@ export function durationPlot<Point>(
   };
 }
 
-/** The attempts of all handlers, or of one. */
-export function attemptsPlot(drawn: Drawn<HandlerHistory['points'][number]>): DrawnPlot {
-  return countPlot('Attempts', drawn, [
+/** How the attempts of all handlers, or of one, have ended, and how long they took. */
+export function attemptPlots(
+  drawn: Drawn<HandlerHistory['points'][number]>,
+): readonly [ended: DrawnPlot, took: DrawnPlot] {
+  const ended = countPlot('Attempts', drawn, [
     ['done', 'good', (point) => point.done],
     ['retried', 'warn', (point) => point.retried],
     ['dead', 'bad', (point) => point.dead],
   ]);
+  const took = durationPlot(
+    'Time of an attempt',
+    drawn,
+    (point) => point.handlerP50,
+    (point) => point.handlerP99,
+  );
+  return [ended, took];
 }

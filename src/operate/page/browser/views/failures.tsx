@@ -53,12 +53,12 @@ function GroupList({ groups, ifNone }: Failures & { readonly ifNone: string }) {
   if (groups.length === 0)
     return <Empty title={ifNone}>When a handler throws, its failed runs are grouped here by cause.</Empty>;
   // Muted groups come last: they are known.
-  const [muted, others] = [true, false].map((isMuted) =>
-    groups.filter(({ mutedAt }) => (mutedAt !== undefined) === isMuted),
+  const mutedLast = groups.toSorted(
+    (one, other) => Number(one.mutedAt !== undefined) - Number(other.mutedAt !== undefined),
   );
   return (
     <ul class="groups">
-      {[...(others ?? []), ...(muted ?? [])].map((group) => (
+      {mutedLast.map((group) => (
         <Group key={group.id} group={group} />
       ))}
     </ul>

@@ -5,7 +5,7 @@ import { useResource } from '../api/use-resource.ts';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { linkTo } from '../router.ts';
 import { HandlerTable } from './handlers.tsx';
-import { type Drawn, OverTime, attemptsPlot, durationPlot } from '../parts/over-time.tsx';
+import { OverTime, attemptPlots } from '../parts/over-time.tsx';
 
 interface HandlerProps {
   readonly name: string;
@@ -39,18 +39,8 @@ export function HandlerView({ name, range }: HandlerProps) {
         range={range}
         path={['handlers', name]}
         address={`/handlers${pathOf(name)}/history`}
-        plotsOf={plotsOf}
+        plotsOf={attemptPlots}
       />
     </>
   );
-}
-
-function plotsOf(drawn: Drawn<HandlerHistory['points'][number]>) {
-  const time = durationPlot(
-    'Time of an attempt',
-    drawn,
-    (point) => point.handlerP50,
-    (point) => point.handlerP99,
-  );
-  return [attemptsPlot(drawn), time];
 }

@@ -4,7 +4,7 @@ import {
   type Drawn,
   type DrawnPlot,
   OverTime,
-  attemptsPlot,
+  attemptPlots,
   countPlot,
   durationPlot,
 } from '../../parts/over-time.tsx';
@@ -17,6 +17,7 @@ function plotsOf(drawn: Drawn<HistoryPoint>): readonly DrawnPlot[] {
   const { points, span, values } = drawn;
   const unit = `at most in ${span}`;
   const refusals = refusalsIn(points);
+  const [attempts, attemptTimes] = attemptPlots(drawn);
   return [
     countPlot('Deliveries', drawn, [
       ['received', 'text', receivedIn],
@@ -27,19 +28,14 @@ function plotsOf(drawn: Drawn<HistoryPoint>): readonly DrawnPlot[] {
     ]),
     // Without refusals, the first plot says so.
     ...(refusals.length > 0 ? [countPlot('Refused', drawn, refusals)] : []),
-    attemptsPlot(drawn),
+    attempts,
     durationPlot(
       'Time to answer',
       drawn,
       (point) => point.answerP50,
       (point) => point.answerP99,
     ),
-    durationPlot(
-      'Time of an attempt',
-      drawn,
-      (point) => point.handlerP50,
-      (point) => point.handlerP99,
-    ),
+    attemptTimes,
     // Nothing is recorded while nothing waits.
     {
       title: 'Waiting',
