@@ -73,7 +73,8 @@ export function addServe(program: Command): void {
         '  RINGBACK_SECRETS_FILE  a file that holds them, one per line; changes take effect without a restart',
         '  RINGBACK_LOG_LEVEL     trace, debug, info, warn, error, fatal or silent (default: info)',
         '  RINGBACK_PAGE_TOKEN    the password of the page; any user name works, and is stored with each change',
-        'One of the first two is needed. An option takes precedence over its variable.',
+        'One of the first two is needed, unless the app file sets secrets or headers. An option takes precedence over',
+        'its variable.',
       ].join('\n'),
     )
     // Refused by refuseArguments instead, which can suggest --app for an app file.

@@ -187,9 +187,10 @@ export class InboxEvents {
 
   /**
    * Settles runs that should not be run as done, with `dismissed by …: …` as their reason. With `state: 'dead'` it
-   * dismisses dead letters, and with `failure`, but neither `state` nor `handler`, those of that group. With other
-   * filters, a handler must be named that is registered neither here nor, unless the filter has a `traceId`, in another
-   * living process: its dead letters and its due and blocked runs are dismissed, with `state: 'open'` only the latter.
+   * dismisses dead letters, and with `failure`, but neither `state`, `handler` nor the option `only`, those of that
+   * group. With other filters, a handler must be named that is registered neither here nor, unless the filter has a
+   * `traceId`, in another living process: its dead letters and its due and blocked runs are dismissed, with
+   * `state: 'open'` only the latter.
    * Active runs are left alone. Runs that a dismissed run blocked (order `strict`) continue. Like a replay, it survives
    * restarts and can be stopped. With `dryRun`, nothing is written, and the result shows what would be dismissed.
    *
