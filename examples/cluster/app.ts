@@ -1,6 +1,6 @@
 /**
- * Four processes on one machine that share a port and a database file. Each event is handled once, by one of them. Copy it
- * into a project of your own:
+ * Four processes on one machine that share a port and a database file. Each event is handled once, by one of them. Copy
+ * it into a project of your own:
  *
  *   npm install express ringback
  *   WEBHOOK_SECRET=whsec_… node app.ts      # or, with pm2.config.cjs beside it, pm2 start pm2.config.cjs
@@ -54,8 +54,8 @@ async function work(): Promise<void> {
     process.stdout.write(`${JSON.stringify({ event: 'listening', address: server.address() })}\n`);
   });
   server.keepAliveTimeout = 75_000;
-  // Not `once`: a signal to the whole process group arrives twice, and the second would end this process at once. pm2 and
-  // Ctrl-C send SIGINT.
+  // Not `once`: a signal to the whole process group arrives twice, and the second would end this process at once. pm2
+  // and Ctrl-C send SIGINT.
   let stopping: Promise<void> | undefined;
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);

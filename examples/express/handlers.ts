@@ -21,6 +21,6 @@ export default function handlers(receiver: Receiver): void {
   });
 
   receiver.fallback((event, { log, isKnown }) => {
-    log.warn({ isKnown, eventName: event.eventName }, 'nobody takes this event');
+    log.warn({ isKnown, eventName: event.eventName }, 'no handler takes this event');
   });
 }

@@ -22,15 +22,15 @@ receiver.on('CallHandler.CallEnded', { name: 'note-call' }, (event, ctx) => {
 });
 
 const app = fastify();
-// Deliveries bypass Fastify's JSON parser and its limit of 1 MB, which transcripts may exceed. Hooks that are added before
-// this line do run for them: a rate limit or a login must not be among these.
+// Deliveries bypass Fastify's JSON parser and its limit of 1 MB, which transcripts may exceed. The app's hooks do run
+// for them: a rate limit or a login must not be among these.
 app.register(receiverPlugin, { prefix: '/webhooks/calls', receiver });
 app.post('/echo', (request) => request.body);
 app.get('/counts', () => receiver.counts());
 
 await receiver.start();
-// preClose runs before Fastify closes its server: in onClose, the receiver could stop only after the last connection that is
-// kept alive.
+// preClose runs before Fastify closes its server: in onClose, the receiver could stop only after the last connection
+// that is kept alive.
 app.addHook('preClose', () => receiver.stop());
 await app.listen({ host: '127.0.0.1', port: Number(process.env['PORT'] ?? 8080) });
 process.stdout.write(`${JSON.stringify({ event: 'listening', address: app.server.address() })}\n`);

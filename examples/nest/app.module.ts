@@ -27,7 +27,8 @@ class AppController {
   imports: [
     RingbackModule.forRootAsync({
       path: '/webhooks/calls',
-      // Called once for each app, so that each test has a receiver of its own. `inject` lists the providers of arguments.
+      // Called once for each app, so that each test has a receiver of its own. `inject` lists the providers of its
+      // arguments.
       useFactory: () =>
         createReceiver({
           secrets: process.env['WEBHOOK_SECRET'],

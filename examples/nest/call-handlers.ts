@@ -19,6 +19,6 @@ export class CallHandlers {
 
   @Fallback()
   rest(event: CallEvent, { isKnown, log }: FallbackContext) {
-    log.warn({ isKnown, eventName: event.eventName }, 'nobody takes this event');
+    log.warn({ isKnown, eventName: event.eventName }, 'no handler takes this event');
   }
 }

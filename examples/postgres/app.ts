@@ -20,7 +20,7 @@ handlers(receiver);
 
 // For everything but `ctx.commit`, the app has connections of its own.
 const pool = new Pool({ connectionString });
-// Without a listener, a connection that is lost while it is idle, such as when the database restarts, would end the app.
+// Without a listener, a connection that is lost while idle, such as when the database restarts, would end the app.
 pool.on('error', () => {});
 const db = drizzle(pool);
 
