@@ -3,7 +3,6 @@ import { userInfo } from 'node:os';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { configError, ringbackError } from '../errors/errors.ts';
 import { closest } from '../errors/closest-name.ts';
-import { givenText } from '../errors/option-problems.ts';
 import { readCauseOf } from '../kit/error-text.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
 import { type SchemeName, knownSchemes } from '../signature/schemes.ts';
@@ -28,9 +27,6 @@ function nearest(value: string, known: readonly string[]): string {
   const meant = closest(value, known);
   return meant === undefined ? '.' : `, but is ${JSON.stringify(value)}. Did you mean ${meant}?`;
 }
-
-/** Refuses an empty argument, which mostly comes from a shell variable that isn't set. */
-export const givenArgument = argument('text that is not empty', (value) => givenText.safeParse(value).data);
 
 export function oneOf<Name extends string>(names: readonly Name[]): (value: string) => Name {
   return argument(`one of ${names.join(', ')}`, (value) => names.find((name) => name === value), names);
@@ -100,7 +96,7 @@ function invalid(expected: string, found: string): Error {
 }
 
 export function takesBy(command: Command, description: string): Command {
-  return command.option('--by <who>', `${description} (default: the user of the system)`, givenArgument);
+  return command.option('--by <who>', `${description} (default: the user of the system)`);
 }
 
 /** Adds the options that the audit list stores with a change. */

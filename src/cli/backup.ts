@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { copyInbox } from '../store/sqlite/admin/copy-inbox.ts';
-import { givenArgument } from './arguments.ts';
 import { type DatabaseFlag, databaseOf, readEnvironment } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { requireSqlite } from './inbox/existing-inbox.ts';
@@ -13,7 +12,7 @@ export function addBackup(program: Command): void {
     .command('backup')
     .option('--database <file>', 'the inbox, a SQLite file (RINGBACK_DATABASE; default: ./ringback.db)')
     .description('copy an inbox in SQLite to a new file, while receivers keep using it')
-    .argument('<to>', 'the new file', givenArgument)
+    .argument('<to>', 'the new file')
     .action(async (to: string, flags: DatabaseFlag) => {
       const database = asUsage(() => databaseOf(flags, readEnvironment()));
       requireSqlite(database, '--database', 'An inbox in Postgres is part of the backup of its database.');

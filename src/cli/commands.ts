@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 
 /**
  * Adds a command to its parent. `exitWith` sets the exit code of a command that fails without an error; `args` are the
@@ -32,7 +32,26 @@ export async function addWanted(
   const named = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   const wanted = named ? [named] : Object.values(commands);
   for (const add of await Promise.all(wanted.map((load) => load()))) await add(parent, exitWith, args);
+  parent.commands.forEach(refuseEmptyValues);
   reportPlaceOfOptions(parent);
+}
+
+/**
+ * Refuses empty values, which mostly come from shell variables that aren't set, of options and arguments without a parser
+ * of their own. Otherwise it would depend on the function that reads them how they are refused, and with which exit code.
+ */
+function refuseEmptyValues({ options, registeredArguments }: Command): void {
+  for (const one of [...options.filter(({ required }) => required), ...registeredArguments]) {
+    if (one.parseArg !== undefined) continue;
+    if (one.variadic)
+      one.argParser((value, before: readonly string[] | undefined) => [...(before ?? []), given(value)]);
+    else one.argParser(given);
+  }
+}
+
+function given(value: string): string {
+  if (value.trim() !== '') return value;
+  throw new InvalidArgumentError('It should be text that is not empty.');
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { listen, urlOf } from '../http/listening.ts';
 import { type Action, actions } from '../operate/api/access.ts';
 import { internalsOf } from '../receiver/receiver.ts';
-import { accountOf, argument, givenArgument, takesBy } from './arguments.ts';
+import { accountOf, argument, takesBy } from './arguments.ts';
 import { loadApp } from './app/app-file.ts';
 import { type DatabaseFlag, databaseOption, expected, readEnvironment, readPort } from './environment.ts';
 import { asUsage } from './failure.ts';
@@ -23,11 +23,7 @@ export function addPage(program: Command): void {
   takesBy(program.command('page'), 'who uses the page; stored in the audit list with each change')
     .description("serve the operators' page of an inbox on this machine, whether or not a receiver runs")
     .option(...databaseOption)
-    .option(
-      '--app <file>',
-      'the app file of serve, to replay events with its handlers (RINGBACK_APP)',
-      givenArgument,
-    )
+    .option('--app <file>', 'the app file of serve, to replay events with its handlers (RINGBACK_APP)')
     .option(
       '--port <number>',
       'port to listen on, 0 lets the system choose (default: 0)',

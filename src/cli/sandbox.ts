@@ -8,7 +8,7 @@ import type { SandboxOptions } from '../sandbox/options.ts';
 import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
 import type { Seed } from '../sandbox/seed.ts';
 import type { SchemeName } from '../signature/schemes.ts';
-import { argument, givenArgument, readInput, schemeName } from './arguments.ts';
+import { argument, readInput, schemeName } from './arguments.ts';
 import { expected, readEnvironment, readPort } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { atEveryLevel, openLog } from './log.ts';
@@ -39,16 +39,8 @@ export function addSandbox(program: Command): void {
       `port to listen on, 0 lets the system choose (default: ${usualPort})`,
       argument(expected.port, readPort),
     )
-    .option(
-      '--database <file>',
-      'where its state is kept (default: in memory, gone at the end)',
-      givenArgument,
-    )
-    .option(
-      '--seed <file>',
-      'JSON file with the content of a new database (default: one organization)',
-      givenArgument,
-    )
+    .option('--database <file>', 'where its state is kept (default: in memory, gone at the end)')
+    .option('--seed <file>', 'JSON file with the content of a new database (default: one organization)')
     .option(
       '--calls-per-minute <number>',
       'how many calls to play a minute; --speed shortens the minutes (default: none)',

@@ -5,7 +5,7 @@ import { type Receiver, createReceiver, internalsOf } from '../receiver/receiver
 import { Telemetry } from '../receiver/telemetry.ts';
 import { type App, handlersOption, loadApp } from './app/app-file.ts';
 import { receiverOptions } from './app/app-options.ts';
-import { argument, givenArgument } from './arguments.ts';
+import { argument } from './arguments.ts';
 import {
   type DatabaseFlag,
   type Environment,
@@ -45,7 +45,7 @@ export function addServe(program: Command): void {
     .description('receive deliveries in a process of its own')
     .option(...handlersOption)
     .option(...databaseOption)
-    .option('--host <host>', 'address to listen on (RINGBACK_HOST; default: 127.0.0.1)', givenArgument)
+    .option('--host <host>', 'address to listen on (RINGBACK_HOST; default: 127.0.0.1)')
     .option(
       '--port <number>',
       'port to listen on, 0 lets the system choose (RINGBACK_PORT; default: 8080)',

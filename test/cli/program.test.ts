@@ -90,10 +90,27 @@ describe('the command', () => {
         "option '--app <file>' has an invalid value. It should be text that is not empty.\n",
       ],
     ),
-    ...[['backup'], ['signature', 'sign'], ['signature', 'verify']].map((command): [string[], string] => [
-      [...command, ''],
-      'It should be text that is not empty.',
-    ]),
+    [['inbox', 'events', '--handler', ''], "option '--handler <name>' has an invalid value."],
+    [['inbox', 'events', '--agent-id', ' '], "option '--agent-id <id>' has an invalid value."],
+    [
+      ['inbox', 'dismiss', '--state', 'dead', '--reason', ''],
+      "option '--reason <text>' has an invalid value.",
+    ],
+    [['inbox', 'pause', 'journal', '--reason', ''], "option '--reason <text>' has an invalid value."],
+    [['inbox', 'history', '--handler', ''], "option '--handler <name>' has an invalid value."],
+    [
+      ['signature', 'detect', '--request', 'one.http', ''],
+      "option '--request <file...>' has an invalid value.",
+    ],
+    ...[
+      ['backup'],
+      ['signature', 'sign'],
+      ['signature', 'verify'],
+      ['inbox', 'event'],
+      ['inbox', 'call'],
+      ['inbox', 'resume'],
+      ['inbox', 'mute'],
+    ].map((command): [string[], string] => [[...command, ''], 'It should be text that is not empty.']),
     [['signature', 'detect', '--secret-file', ''], "'--secret-file <file>' has an invalid value."],
     [
       ['send', 'call-ended', '--to', 'http://me:word@host'],

@@ -8,7 +8,6 @@ import { locationOf } from '../../kit/error-location.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { AppOptions } from '../../receiver/options.ts';
 import type { Receiver } from '../../receiver/receiver.ts';
-import { givenArgument } from '../arguments.ts';
 import { readAppOptions } from './app-options.ts';
 import { isRingbackError } from '../failure.ts';
 
@@ -16,7 +15,6 @@ import { isRingbackError } from '../failure.ts';
 export const handlersOption = [
   '--app <file>',
   'module whose default export registers the handlers (RINGBACK_APP)',
-  givenArgument,
 ] as const;
 
 type RegisterHandlers = (receiver: Receiver) => unknown;

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { AppOptions } from '../../receiver/options.ts';
 import { type Receiver, createReceiver, internalsOf } from '../../receiver/receiver.ts';
 import type { Store } from '../../store/store.ts';
-import { givenArgument } from '../arguments.ts';
 import { receiverOptions } from './app-options.ts';
 import { type DatabaseFlag, type Environment, readEnvironment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
@@ -54,7 +53,6 @@ export async function loadSecrets(receiver: Receiver): Promise<void> {
 export const appOption = [
   '--app <file>',
   'the app file of serve, if it exports options (RINGBACK_APP)',
-  givenArgument,
 ] as const;
 
 export interface BesideServeFlags extends DatabaseFlag {

@@ -3,7 +3,7 @@ import { configError } from '../../errors/errors.ts';
 import type { Scheme } from '../../events/model.ts';
 import { jsonIn } from '../../kit/http-bodies.ts';
 import type { SchemeName } from '../../signature/schemes.ts';
-import { aSchemeName, argument, givenArgument, readSchemeName, schemeNames } from '../arguments.ts';
+import { aSchemeName, argument, readSchemeName, schemeNames } from '../arguments.ts';
 import { type Environment, readEnvironment } from '../environment.ts';
 import { currentSecrets, hasSecrets } from '../secrets.ts';
 
@@ -19,7 +19,7 @@ export function secretFileOption(): Option {
   return new Option(
     '--secret-file <file>',
     'the signing secrets, one per line (default: RINGBACK_SECRETS_FILE or RINGBACK_SECRETS)',
-  ).argParser(givenArgument);
+  );
 }
 
 /** `--scheme`, which takes the value that `signature detect` prints after `signature:`. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { givenArgument, readInput } from '../arguments.ts';
+import { readInput } from '../arguments.ts';
 import type { Scheme } from '../../events/model.ts';
 import type { SchemeName } from '../../signature/schemes.ts';
 import { sign } from '../../signature/sign-and-verify.ts';
@@ -17,7 +17,7 @@ export function addSign(signature: Command): void {
   signature
     .command('sign')
     .description('sign the bytes of a file as the platform would, and print the headers')
-    .argument('<body>', 'the file whose bytes are the body', givenArgument)
+    .argument('<body>', 'the file whose bytes are the body')
     .addOption(secretFileOption())
     .addOption(schemeOption('how to sign (default: t-v1-hex-whole)'))
     .option('--trace-id <id>', 'the trace id, for schemes that sign it')

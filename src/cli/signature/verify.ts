@@ -7,7 +7,7 @@ import { signatureHeaders } from '../../signature/detect.ts';
 import { type SchemeName, describeScheme } from '../../signature/schemes.ts';
 import type { SignatureReason, Verification } from '../../signature/verify.ts';
 import { verify } from '../../signature/sign-and-verify.ts';
-import { argument, givenArgument } from '../arguments.ts';
+import { argument } from '../arguments.ts';
 import { asUsage, exitCodes } from '../failure.ts';
 import { readCapture } from './capture.ts';
 import { flagsOfOptions, schemeOption, secretFileOption, secretsFrom } from './options.ts';
@@ -23,11 +23,7 @@ export function addVerify(signature: Command, exitWith: (code: number) => void):
   signature
     .command('verify')
     .description('check the signature of a captured request')
-    .argument(
-      '<request>',
-      'request line, headers, a blank line, and the exact bytes of the body',
-      givenArgument,
-    )
+    .argument('<request>', 'request line, headers, a blank line, and the exact bytes of the body')
     .addOption(secretFileOption())
     .addOption(schemeOption('how it is signed (default: every known scheme is tried)'))
     .option(
