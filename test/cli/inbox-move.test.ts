@@ -214,6 +214,14 @@ describe('ringback inbox move', () => {
     expect(existsSync(to)).toBe(false);
   });
 
+  it('says without --yes that the folder of the target is not there', async () => {
+    const file = temporaryDatabase();
+    await makeTrouble(file, []);
+    const lost = join(folder(), 'lost');
+    const { code, stdout, stderr } = await moving(file, join(lost, 'new.db'));
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(`there is no folder ${lost}`)]);
+  });
+
   it('refuses an inbox that a receiver works on, on either side', async () => {
     const [file, empty] = [temporaryDatabase(), temporaryDatabase()];
     const database = await commandsDatabase();

@@ -1,12 +1,14 @@
 import type { Command } from 'commander';
-import { resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { systemClock } from '../../kit/clock.ts';
+import { linkTarget } from '../../kit/files.ts';
 import { databaseName } from '../../receiver/database.ts';
 import { type Movable, move, requireEmpty } from '../../store/shared/move.ts';
 import { PostgresMove } from '../../store/postgres/admin/postgres-move.ts';
 import { readTarget } from '../../store/postgres/connection/target.ts';
 import { SqliteMove } from '../../store/sqlite/admin/sqlite-move.ts';
-import { RingbackError, configError } from '../../errors/errors.ts';
+import { RingbackError, configError, ringbackError } from '../../errors/errors.ts';
 import { readDatabase } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 import { remark } from '../stderr.ts';
@@ -47,13 +49,14 @@ export function addMove(inbox: Command): void {
 }
 
 /**
- * Refuses a target with events or deliveries, before the user stops the receivers for a move that would refuse it. The
- * move itself checks the rest, such as whether it can continue an interrupted move.
+ * Refuses a target with events or deliveries, and a file in a folder that isn't there, before the user stops the
+ * receivers for a move that would refuse it. The move itself checks the rest, such as whether it can continue an
+ * interrupted move.
  *
- * @throws RingbackError `move_refused`, `database_unreachable`
+ * @throws RingbackError `move_refused`, `database_unreachable`, `database_unreadable`
  */
 async function requireRoom(from: string, to: string): Promise<void> {
-  if (!(await isExistingInbox(to))) return;
+  if (!(await isExistingInbox(to))) return requireFolder(to);
   try {
     const { events, quarantine } = await withInbox(to, (store) => store.counts());
     const counts = [...Object.values(events), ...Object.values(quarantine)];
@@ -61,6 +64,17 @@ async function requireRoom(from: string, to: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof RingbackError && error.code === 'move_unfinished')) throw error;
   }
+}
+
+function requireFolder(to: string): void {
+  if (readTarget(to)) return;
+  const folder = dirname(linkTarget(resolve(to)));
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  throw ringbackError('database_unreadable', {
+    database: to,
+    cause: `there is no folder ${folder}`,
+    fix: 'Make the folder, or check the path.',
+  });
 }
 
 async function moveInbox(from: string, to: string): Promise<void> {
