@@ -1,20 +1,16 @@
 /**
- * Holds the lock of a secrets file until another process is about to write that file, and for some time more; then says
- * whether the file was written meanwhile, and is killed without releasing the lock.
+ * Holds the lock of a secrets file until there is a file that says that another process is about to write that file, and
+ * for some time more; then says whether the file was written meanwhile, and is killed without releasing the lock.
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import { block, systemClock } from '../../src/kit/clock.ts';
 import { FileLock } from '../../src/platform/secrets/file-lock.ts';
 
-const file = process.argv[2] ?? '';
-const lock = `${file}.lock`;
-const isExpected = () =>
-  readdirSync(dirname(file)).some((name) => name.startsWith(`${basename(file)}.`) && name !== basename(lock));
+const { file, sign } = JSON.parse(process.argv[2] ?? '') as { readonly file: string; readonly sign: string };
 
-await new FileLock(lock, systemClock).hold(() => {
+await new FileLock(`${file}.lock`, systemClock).hold(() => {
   process.stdout.write('{"held":true}\n');
-  while (!isExpected()) block(5);
+  while (!existsSync(sign)) block(5);
   block(200);
   process.stdout.write(`${JSON.stringify({ wasWritten: existsSync(file) })}\n`);
   process.kill(process.pid, 'SIGKILL');

@@ -16,12 +16,14 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { readSecretFile } from '../../src/platform/index.ts';
 import { Script } from '../support/process.ts';
+import { listening } from '../support/servers.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { answered, clientOf, sandboxAndPlatform, standIn } from './support.ts';
 
 const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks' };
 const writing = fileURLToPath(new URL('secret-writing-process.ts', import.meta.url));
 const holding = fileURLToPath(new URL('lock-holding-process.ts', import.meta.url));
+const asking = fileURLToPath(new URL('secret-asking-process.ts', import.meta.url));
 
 test('processes that write one file at the same time lose no secret', async () => {
   const folder = temporaryFolder();
@@ -37,9 +39,12 @@ test('processes that write one file at the same time lose no secret', async () =
 test('a process waits for the one that writes before it, until that is done or killed', async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'secrets');
-  const other = new Script(holding, file);
+  const sign = join(temporaryFolder(), 'sign');
+  const other = new Script(holding, JSON.stringify({ file, sign }));
   await other.line('held');
   const script = new Script(writing, JSON.stringify({ file, name: 'one', count: 1 }));
+  await script.line('asks');
+  writeFileSync(sign, '');
   expect(await other.line('wasWritten')).toEqual({ wasWritten: false });
   await script.line('written');
   expect(readSecretFile(file)).toHaveLength(1);
@@ -96,7 +101,7 @@ test.skipIf(spawnSync('unshare', ['-rm', 'true']).status !== 0)(
     const mounting = 'mount --bind "$1" "$1" && exec "$2" "$3" "$4"';
     const command = ['-rm', 'sh', '-c', mounting, 'sh', file, process.execPath, writing, argument];
     const { stdout } = await promisify(execFile)('unshare', command);
-    expect(JSON.parse(stdout)).toEqual({
+    expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toEqual({
       refused: 'secret_file_unwritable',
       message: expect.stringContaining(`${file} is mounted as a single file, so it can't be replaced.`),
     });
@@ -132,6 +137,27 @@ test('the lock of a killed process blocks nobody, and two processes that find it
   const scripts = ['one', 'two'].map((name) => new Script(writing, JSON.stringify({ file, name, count: 1 })));
   for (const script of scripts) await script.line('written');
   expect(readSecretFile(file)).toHaveLength(2);
+});
+
+test('a process that is killed while it asks for a secret leaves no file behind', async () => {
+  const asked = Promise.withResolvers<void>();
+  const port = await listening(() => asked.resolve());
+  const folder = temporaryFolder();
+  const secretFile = join(folder, 'secrets');
+  const script = new Script(asking, JSON.stringify({ baseUrl: `http://127.0.0.1:${port}`, secretFile }));
+  await asked.promise;
+  await script.kill();
+  expect(readdirSync(folder)).toEqual(['secrets.lock']);
+});
+
+test('what a process has left behind that was killed while it wrote is replaced', async () => {
+  const { platform } = await sandboxAndPlatform();
+  const folder = temporaryFolder();
+  const secretFile = join(folder, 'secrets');
+  writeFileSync(`${secretFile}.ringback-new`, 'whsec_half');
+  const { secret } = await platform.subscriptions.create(wanted, { secretFile });
+  expect(readSecretFile(secretFile)).toEqual([secret?.reveal()]);
+  expect(readdirSync(folder)).toEqual(['secrets', 'secrets.lock']);
 });
 
 test('a link to a file that is not there yet makes that file, and stays a link', async () => {

@@ -11,6 +11,7 @@ const { file, name, count } = JSON.parse(process.argv[2] ?? '') as {
   readonly name: string;
   readonly count: number;
 };
+process.stdout.write('{"asks":true}\n');
 try {
   for (let number = 0; number < count; number += 1) {
     const secretFile = await SecretFile.open(file, stoppedClock);

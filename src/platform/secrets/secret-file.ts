@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   fsyncSync,
@@ -70,7 +69,8 @@ function readOrRefuse(file: string): string {
  *
  * The new file is written beside the old one, synced, and renamed over it, so that a receiver reads either all of the
  * old file or all of the new one. From reading to renaming, this process does nothing else, and a lock keeps other
- * processes out.
+ * processes out. The new file always has the same name, and exists only while the lock is held: what a process that was
+ * killed meanwhile has left behind is replaced by the next.
  */
 export class SecretFile {
   readonly #path: string;
@@ -78,15 +78,14 @@ export class SecretFile {
   readonly #older: ReadonlySet<string>;
   readonly #lock: FileLock;
   readonly #fresh: string;
-  readonly #descriptor: number;
-  #isOver = false;
+  #isClosed = false;
 
   /** @throws RingbackError `secret_file_unwritable`; the signal's reason */
   static async open(file: string, clock: Clock, signal?: AbortSignal): Promise<SecretFile> {
     let opened: SecretFile | undefined;
     try {
       const secretFile = (opened = new SecretFile(file, clock));
-      await secretFile.#lock.hold(() => requireReplaceable(secretFile.#path), signal);
+      await secretFile.#lock.hold(() => secretFile.#requireReplaceable(), signal);
       return secretFile;
     } catch (error) {
       opened?.close();
@@ -99,14 +98,8 @@ export class SecretFile {
     // A rename would replace a link, and a receiver that reads its target would miss the secret.
     this.#path = linkTarget(file);
     this.#older = new Set(parseSecretLines(textIn(this.#path)).secrets.map(({ secret }) => secret));
+    this.#fresh = `${this.#path}.ringback-new`;
     this.#lock = new FileLock(`${this.#path}.lock`, clock);
-    this.#fresh = nameBeside(this.#path);
-    try {
-      this.#descriptor = openSync(this.#fresh, 'wx', 0o600);
-    } catch (error) {
-      this.#lock.close();
-      throw error;
-    }
   }
 
   /** Replaces the file by one with the new secret first. @throws when the disk refuses, or the form can't hold it */
@@ -117,25 +110,53 @@ export class SecretFile {
     // Without the lock, a secret that another process adds between our read and our rename would be lost for good.
     await this.#lock.hold(() => {
       const lines = withNewSecret(parseSecretLines(textIn(this.#path)), issued, this.#older, now);
-      writeFileSync(this.#descriptor, textOfSecrets(lines));
-      fsyncSync(this.#descriptor);
-      renameSync(this.#fresh, this.#path);
+      this.#withFresh(textOfSecrets(lines), () => renameSync(this.#fresh, this.#path));
     });
-    this.#end();
+    this.close();
     syncFolder(dirname(this.#path));
   }
 
-  /** Removes the new file if no secret was written. */
   close(): void {
-    if (this.#isOver) return;
-    this.#end();
-    rmSync(this.#fresh, { force: true });
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#lock.close();
   }
 
-  #end(): void {
-    this.#isOver = true;
-    closeSync(this.#descriptor);
-    this.#lock.close();
+  /** Writes the new file, and removes it once it was used, unless it was renamed. Called while the lock is held. */
+  #withFresh(text: string, use = () => {}): void {
+    rmSync(this.#fresh, { force: true });
+    try {
+      const descriptor = openSync(this.#fresh, 'wx', 0o600);
+      try {
+        writeFileSync(descriptor, text);
+        fsyncSync(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+      use();
+    } finally {
+      rmSync(this.#fresh, { force: true });
+    }
+  }
+
+  /**
+   * Tries to write beside the file, and refuses a file that is mounted by itself, as containers do it: nothing can be
+   * renamed over it. It shows in that the file can't get a second name. A trial rename would show it too, but would give
+   * the file another owner and mode, perhaps for no secret at all.
+   */
+  #requireReplaceable(): void {
+    this.#withFresh('');
+    try {
+      linkSync(this.#path, this.#fresh);
+      rmSync(this.#fresh);
+    } catch (error) {
+      // Other failures say nothing about a rename: not every file system has hard links.
+      if ((error as NodeJS.ErrnoException).code !== 'EXDEV') return;
+      throw new Error(
+        `${this.#path} is mounted as a single file, so it can't be replaced. Mount its folder instead`,
+        { cause: error },
+      );
+    }
   }
 }
 
@@ -145,32 +166,6 @@ function textIn(path: string): string {
   } catch (error) {
     if (isMissing(error)) return '';
     throw error;
-  }
-}
-
-function nameBeside(path: string): string {
-  return `${path}.${randomUUID()}`;
-}
-
-/**
- * Refuses a file that is mounted by itself, as containers do it: nothing can be renamed over it. It shows in that the
- * file can't get a second name. A trial rename would show it too, but would give the file another owner and mode,
- * perhaps for no secret at all.
- */
-function requireReplaceable(path: string): void {
-  const second = nameBeside(path);
-  try {
-    linkSync(path, second);
-    rmSync(second);
-  } catch (error) {
-    // Other failures say nothing about a rename: not every file system has hard links.
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') return;
-    throw new Error(
-      `${path} is mounted as a single file, so it can't be replaced. Mount its folder instead`,
-      {
-        cause: error,
-      },
-    );
   }
 }
 
