@@ -170,6 +170,27 @@ describe('the stream of changes', () => {
     await expect.poll(() => state.hasEnded).toBe(true);
   });
 
+  test.each([
+    ['of a sibling site', { 'sec-fetch-site': 'same-site' }],
+    ['of another site', { 'sec-fetch-site': 'cross-site' }],
+    ['of another origin, as an older browser says it', { origin: 'https://other.example.com' }],
+  ])('is refused to a page %s, which could take up all places', async (_, headers) => {
+    const { receiver } = await started();
+    const api = receiver.api({ authorize: () => 'read' });
+    const ask = (more: Record<string, string>) =>
+      api.fetch(new Request('https://ops.example.com/changes', { headers: more }));
+    const refused = await ask(headers);
+    expect([refused.status, await refused.json()]).toMatchObject([
+      403,
+      { error: { code: 'origin_refused' } },
+    ]);
+    for (const own of [{}, { 'sec-fetch-site': 'same-origin' }, { origin: 'https://ops.example.com' }]) {
+      const { status, body } = await ask(own);
+      expect(status).toBe(200);
+      await body?.cancel();
+    }
+  });
+
   test('is open to a hundred pages, and to others once some have closed', async () => {
     const { receiver, open } = await served();
     const pages = await Promise.all(Array.from({ length: 100 }, open));

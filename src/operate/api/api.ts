@@ -7,7 +7,7 @@ import { type Authorize, type Permission, askedPermission, requireAuthorize } fr
 import { readJson } from './json-body.ts';
 import { type Changes, changesPath } from './changes.ts';
 import { openApiDocument } from './openapi.ts';
-import { requireOwnOrigin } from './origin.ts';
+import { requireOwnOrigin, requireOwnStream } from './origin.ts';
 import { ApiProblem, forbidden, headers, problemOf, refusal } from './problem.ts';
 import { type Operations, type Route, actionsOf } from './route.ts';
 import { routes } from './routes.ts';
@@ -156,11 +156,12 @@ function cursorProblem({ method, path }: Route, cursor: unknown): ApiProblem {
 }
 
 /** The stream names only the lists that have changed, so it needs only the action `look`. */
-function stream(changes: Changes, { signal }: Request, { actions }: Permission): Response {
+function stream(changes: Changes, request: Request, { actions }: Permission): Response {
   if (!actions.includes('look')) throw forbidden('look');
+  requireOwnStream(request);
   // A client that left while `authorize` decided would take up a place: not every server cancels a body that nobody
   // reads.
-  signal.throwIfAborted();
+  request.signal.throwIfAborted();
   // What buffers answers, such as a proxy, or compresses them, such as a middleware of the app, would never pass the
   // stream on.
   const own = {

@@ -17,6 +17,15 @@ export function requireOwnOrigin(request: Request, what: 'A change' | 'A look at
 }
 
 /**
+ * Refuses a stream to a page of another origin. It could not read the stream, but would hold places that the operators'
+ * pages need; and a page can't set a header for a stream of events, so none is required.
+ */
+export function requireOwnStream(request: Request): void {
+  if (!isFromAnotherSite(request)) return;
+  throw new ApiProblem(403, 'origin_refused', 'The stream of changes must not be opened by another site.');
+}
+
+/**
  * Whether a browser says that a page of another site sent the request. Where it doesn't say so itself, as over HTTP
  * without TLS, it says of a change from which origin it comes. Other clients send neither header.
  */
