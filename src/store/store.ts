@@ -108,8 +108,9 @@ export interface Store<Transaction = UserDatabase> {
    */
   isOverloaded?(): boolean;
   /**
-   * Resolves if the store can take a delivery, and rejects if it can't; waits while another process has locked it.
-   * Writes as `record` does, and leaves nothing behind. A store that can't tell need not have it.
+   * Resolves if the store can take a delivery, and rejects if it can't; waits while another process has locked it. Leaves
+   * nothing behind. Once the disk or the database has failed, it must write as `record` does; before, it may only see
+   * whether a write could begin, because anybody may ask. A store that can't tell need not have it.
    */
   probe?(): Promise<void>;
   /** The scheme pinned for this inbox, if any. */
