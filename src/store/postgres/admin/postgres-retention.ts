@@ -10,6 +10,9 @@ import { forgetCalls, lockReplaysAndRemovals, removeEvents } from './removal.ts'
 /** How many events one step erases at most. */
 const atOnce = 200;
 
+/** SQL: no run is in the group of failures, whose message may quote a removed event. */
+const isUnused = "message <> '' and not exists (select from ringback.runs where failure = fingerprint)";
+
 /** Retention and erasure in Postgres, where vacuum removes deleted rows from the files. */
 export const retentionOn = (session: Session): RetentionStore => ({
   clean: (limits, after) => clean(session, limits, after),
@@ -52,12 +55,18 @@ export const retentionOn = (session: Session): RetentionStore => ({
 
   eraseQuarantined: (ids) => removeQuarantined(session, ids),
 
-  async clearUnusedGroups() {
-    await session.query(
-      `update ringback.failure_groups set message = '' where message <> '' and not exists (
-         select from ringback.runs where failure = fingerprint)`,
-    );
-  },
+  clearUnusedGroups: () =>
+    session.write(async (transaction) => {
+      // Waits for runs that are just failing in one of these ways; the next statement sees them.
+      const unused = await transaction.query<{ id: number }>(
+        `select id from ringback.failure_groups where ${isUnused} order by id for update`,
+      );
+      if (unused.length === 0) return;
+      await transaction.query(
+        `update ringback.failure_groups set message = '' where id = any ($1) and ${isUnused}`,
+        [unused.map(({ id }) => id)],
+      );
+    }),
 
   async eraseFailureGroups(ids) {
     await session.query("update ringback.failure_groups set message = '' where id = any ($1)", [ids]);

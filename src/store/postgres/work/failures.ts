@@ -39,15 +39,21 @@ async function keepGroup(transaction: Transaction, values: readonly unknown[]): 
      values ($1, $2, $3, $4, $5, $6) on conflict (fingerprint) do update set message = excluded.message`,
     values,
   );
-  await transaction.query(
-    `delete from ringback.failure_groups where id in (
-       select id from ringback.failure_groups g
-       where id in (
-           select id from ringback.failure_groups
-           where id <= (select max(id) from ringback.failure_groups) - ${maxGroups}
-             and id > (select floor(random() * (max(id) - ${maxGroups}))::bigint from ringback.failure_groups)
-           order by id limit ${groupsChecked})
-         and muted_at is null and not exists (select from ringback.runs where failure = g.fingerprint)
-       for update skip locked)`,
+  const unused = await transaction.query<{ id: number }>(
+    `select id from ringback.failure_groups g
+     where id in (
+         select id from ringback.failure_groups
+         where id <= (select max(id) from ringback.failure_groups) - ${maxGroups}
+           and id > (select floor(random() * (max(id) - ${maxGroups}))::bigint from ringback.failure_groups)
+         order by id limit ${groupsChecked})
+       and muted_at is null and not exists (select from ringback.runs where failure = g.fingerprint)
+     for update skip locked`,
   );
+  // Decided again in a statement of its own, which sees a run that was committed before the group was locked.
+  if (unused.length > 0)
+    await transaction.query(
+      `delete from ringback.failure_groups g
+       where id = any ($1) and not exists (select from ringback.runs where failure = g.fingerprint)`,
+      [unused.map(({ id }) => id)],
+    );
 }
