@@ -145,6 +145,15 @@ test('a transaction for tables that has ended can not be used any more', async (
     await expect(async () => tx.query('select 1')).rejects.toMatchObject({ code: 'commit_ended' });
 });
 
+test('the database of a receiver that has stopped is closed, and makes no connection again', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const { receiver } = await started(postgres({ connectionString, schema }), `${schema}.orders`);
+  const { database } = receiver;
+  await receiver.stop();
+  const late = database.transaction((tx) => tx.query('select 1'));
+  await expect(late).rejects.toMatchObject({ code: 'database_closed' });
+});
+
 test("a user's statement may take longer than one of the store's own, also one that waits for another process", async () => {
   const { connectionString, schema } = await testDatabase();
   const session = new Session({ connectionString, pool: undefined, schema }, systemClock);

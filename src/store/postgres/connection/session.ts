@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { ringbackError } from '../../../errors/errors.ts';
 import { type Clock, inTime } from '../../../kit/clock.ts';
 import {
   type PoolLimits,
@@ -29,7 +30,7 @@ const maxConflicts = 10;
 function newStore(target: PostgresTarget, clock: Clock) {
   const stop = new AbortController();
   const unanswered = new Unanswered(target, clock, stop.signal);
-  return { stop, unanswered, incarnation: undefined as string | undefined };
+  return { stop, unanswered, isClosed: false, incarnation: undefined as string | undefined };
 }
 
 /**
@@ -138,12 +139,16 @@ export class Session implements Connections {
     this.#store.stop.abort();
   }
 
+  /** Once the store is closed, nothing makes a connection again: nobody would end it. */
   take(): Promise<TakenConnection> {
+    if (this.#store.isClosed)
+      return Promise.reject(ringbackError('database_closed', { database: this.name }));
     return TakenConnection.from(this.pool, this.#onceAbandoned);
   }
 
   /** Ends the store's own connections; those of the user stay. */
   async close(): Promise<void> {
+    this.#store.isClosed = true;
     this.abandon();
     const pool = this.#target.pool ? undefined : this.#pool;
     const parts = [this.#intake, this.#heartbeats, this.#store.unanswered];
