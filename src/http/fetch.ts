@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { configError } from '../errors/errors.ts';
 import { describe } from '../errors/option-problems.ts';
 import type { BodySource, Delivery, Take } from '../events/model.ts';
+import { cancelAfterLingering } from '../kit/http-bodies.ts';
 
 /** What the server knows about a request's connection, which a Request itself doesn't contain. */
 export interface FetchConnection {
@@ -26,8 +27,7 @@ export function fetchHandler(
     if (typeof request?.headers?.get !== 'function') throw noRequest(request);
     const delivery = deliveryOf(request, connection);
     const { status, headers, body } = await take(delivery);
-    // Stop reading a refused body: an endless one would otherwise be read forever.
-    if (delivery.body.kind === 'stream') delivery.body.stream.destroy();
+    if (delivery.body.kind === 'stream') cancelAfterLingering(delivery.body.stream);
     return new Response(body, { status, headers });
   };
 }

@@ -1,5 +1,7 @@
 /** Sends, reads and discards the bodies of requests and responses. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers';
 
 /**
  * A request whose body `fetch` sends only once. It would send bytes again after status 421, and the receiver would see
@@ -87,9 +89,28 @@ const lingering = 2_000;
  */
 export function closeAfterLingering(request: IncomingMessage): void {
   if (request.complete) return;
-  const timer = setTimeout(() => request.destroy(), lingering);
-  timer.unref();
-  request.once('close', () => clearTimeout(timer));
-  request.on('error', () => {});
+  afterLingering(request, () => request.destroy());
   request.resume();
+}
+
+/**
+ * Cancels the body of a Request in the same way. Cancelled at once, one of `Readable.toWeb` may throw where nobody can
+ * catch it, which ends the process, and other servers reset the connection before the sender has its answer. It is read
+ * with pauses, because a body that is made in this process could otherwise block the event loop.
+ */
+export function cancelAfterLingering(body: Readable): void {
+  if (body.destroyed) return;
+  afterLingering(body, () => body.destroy());
+  body.on('data', () => {
+    body.pause();
+    setImmediate(() => body.resume());
+  });
+}
+
+/** Calls `end` after a while, unless the stream has closed by then. */
+function afterLingering(stream: Readable, end: () => void): void {
+  const timer = setTimeout(end, lingering);
+  timer.unref();
+  stream.once('close', () => clearTimeout(timer));
+  stream.on('error', () => {});
 }

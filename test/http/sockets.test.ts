@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { text as allOf } from 'node:stream/consumers';
+import type { ReadableStream as WebStream } from 'node:stream/web';
 import { describe, expect, test } from 'vitest';
 import { bodyOf, post, signedHeaders } from '../support/deliveries.ts';
 import type { ReceiverOptions } from '../support/public.ts';
@@ -267,6 +269,29 @@ describe('over Request and Response', () => {
     // An unhandled error of the stream would make the test fail.
     await broken.promise;
   });
+
+  test.each([10, 4 * 1024 ** 2])(
+    'a refused body of %i bytes from node:http is not cancelled at once',
+    async (size) => {
+      const { receiver } = await started();
+      const take = async (incoming: IncomingMessage, response: ServerResponse) => {
+        const body = Readable.toWeb(incoming) as WebStream & ReadableStream;
+        const headers = { 'content-type': 'text/plain' };
+        const request = new Request('https://calls.example.com/', {
+          method: 'POST',
+          headers,
+          body,
+          duplex: 'half',
+        });
+        const answer = await receiver.fetch(request);
+        response.writeHead(answer.status).end(await answer.text());
+      };
+      const port = await listening((incoming, response) => void take(incoming, response));
+      const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: 'x'.repeat(size) });
+      // An error in the stream, which would end a process, makes the test fail.
+      expect([answer.status, await answer.json()]).toEqual([415, { error: 'media_type' }]);
+    },
+  );
 
   test.each([
     ['too much', { 'content-type': 'application/json' }],
