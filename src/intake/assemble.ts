@@ -155,6 +155,8 @@ function collect(
       }
     };
     const onEnd = () => {
+      // Over HTTP/2, a body ends as if it were whole when its sender resets the stream without an error code.
+      if ((stream as { readonly aborted?: boolean }).aborted === true) return onBroken();
       stop();
       resolve(body.whole());
     };

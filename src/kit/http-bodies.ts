@@ -1,5 +1,6 @@
 /** Sends, reads and discards the bodies of requests and responses. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers';
 
@@ -89,7 +90,9 @@ const lingering = 2_000;
  */
 export function closeAfterLingering(request: IncomingMessage): void {
   if (request.complete) return;
-  afterLingering(request, () => request.destroy());
+  // Destroying an HTTP/2 request leaves its stream open.
+  const { stream } = request as Partial<Pick<Http2ServerRequest, 'stream'>>;
+  afterLingering(request, () => (stream ? stream.close() : request.destroy()));
   request.resume();
 }
 

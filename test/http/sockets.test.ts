@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type ClientHttp2Stream, constants } from 'node:http2';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text as allOf } from 'node:stream/consumers';
@@ -104,6 +106,32 @@ describe('over HTTP/2', () => {
     else delivery.write(body.slice(0, sent));
     const [refused] = await logs.until('delivery_refused');
     expect(refused?.['reason']).toBe('body_broken_off');
+  });
+
+  test('a client that resets its stream while its body is read has broken it off', async () => {
+    const { receiver, logs } = await started(loopback);
+    const handle = receiver.nodeHandler();
+    let delivery: ClientHttp2Stream | undefined;
+    const client = await connectedHttp2((request: IncomingMessage, response: ServerResponse) => {
+      handle(request, response);
+      request.once('data', () => delivery?.close(constants.NGHTTP2_NO_ERROR));
+    });
+    const body = bodyOf();
+    const headers = { ...signedHeaders(body), 'content-length': body.length };
+    delivery = client.request({ ':method': 'POST', ...headers });
+    delivery.write(body.slice(0, 40));
+    const [refused] = await logs.until('delivery_refused');
+    expect(refused?.['reason']).toBe('body_broken_off');
+  });
+
+  test('a sender that does not end its refused body is cut off after a while', async () => {
+    const { receiver } = await started(loopback);
+    const client = await connectedHttp2(receiver.nodeHandler());
+    const delivery = client.request({ ':method': 'POST', 'content-type': 'text/plain' });
+    delivery.write('x');
+    expect(JSON.parse(await allOf(delivery))).toEqual({ error: 'media_type' });
+    if (!delivery.closed) await once(delivery, 'close');
+    expect(delivery.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
   test('a delivery is taken', async () => {
