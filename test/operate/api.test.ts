@@ -323,6 +323,9 @@ describe('looking', () => {
     const { headers } = await ask('GET', '/counts');
     expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
+    // Opened by itself in a browser, an answer loads nothing, is in no frame, and its links don't name its address.
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
   });
 });
 

@@ -42,6 +42,10 @@ describe('the files', () => {
         "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     );
     expect(document.headers.get('cache-control')).toBe('no-store');
+    // Other sites learn nothing of its address, and no window that they have opened of it is theirs to use.
+    expect(document.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(document.headers.get('cross-origin-opener-policy')).toBe('same-origin');
+    expect(document.headers.get('x-content-type-options')).toBe('nosniff');
     const script = addressesIn(await document.text()).find((address) => address.endsWith('.js'));
     const file = await ask(script?.slice(1) ?? '');
     expect(file.headers.get('cache-control')).toBe('private, max-age=31536000, immutable');
