@@ -221,6 +221,32 @@ describe('looking', () => {
     expect(entries.map(({ what }) => what)).toEqual(['delivery 1', 'trace-done']);
   });
 
+  test('who looks at a body is recorded once an hour', async () => {
+    const clock = new ManualClock();
+    const { receiver } = await started({ clock });
+    for (const traceId of ['first', 'second']) await deliver(receiver, bodyOf({ traceId }));
+    let by = 'ann';
+    const ask = asking(receiver.api({ authorize: () => ({ access: 'read', by }) }));
+    const lookAt = async (traceId: string, as: string) => {
+      by = as;
+      expect((await ask('GET', `/events/${traceId}?body=true`)).status).toBe(200);
+    };
+    await lookAt('first', 'ann');
+    await lookAt('first', 'bob');
+    await lookAt('second', 'ann');
+    clock.advance(3_599_999);
+    await lookAt('first', 'ann');
+    clock.advance(1);
+    await lookAt('first', 'ann');
+    const { entries } = await receiver.audit.list();
+    expect(entries.map((entry) => [entry.by, entry.what])).toEqual([
+      ['ann', 'first'],
+      ['ann', 'second'],
+      ['bob', 'first'],
+      ['ann', 'first'],
+    ]);
+  });
+
   test('whoever may look is told which scheme would verify a delivery, and not with which secret', async () => {
     const { ask, logs } = await inbox(() => ['look']);
     const { status, json } = await ask('GET', '/quarantine/1/signature');
@@ -393,6 +419,31 @@ describe('changing', () => {
       runs: { dead: 0 },
       quarantine: { notAuthentic: 0 },
     });
+  });
+
+  test('every change is recorded with who has made it, and why', async () => {
+    const { ask, receiver } = await inbox(() => ({ access: 'all', by: 'ann' }));
+    const filter = { state: 'dead' };
+    const changes = [
+      ['replay', 'POST', '/events/replay', { filter }],
+      ['stop', 'POST', '/audit/1/stop', {}],
+      ['dismiss', 'POST', '/events/dismiss', { filter }],
+      ['pause', 'POST', '/handlers/crm/pause', {}],
+      ['resume', 'POST', '/handlers/crm/resume', {}],
+      ['mute', 'POST', '/failures/a-group/mute', {}],
+      ['unmute', 'POST', '/failures/a-group/unmute', {}],
+      ['release', 'POST', '/quarantine/1/release', {}],
+      ['reverify', 'POST', '/quarantine/reverify', {}],
+      ['discard', 'DELETE', '/quarantine/1', {}],
+      ['erase', 'POST', '/erase', { callId: 'call-3' }],
+    ] as const;
+    const methods = Object.values(document.paths).flatMap((path) => Object.keys(path));
+    expect(methods.filter((method) => method !== 'get')).toHaveLength(changes.length);
+    for (const [, method, path, body] of changes) await ask(method, path, { ...body, reason: 'by request' });
+    const { entries } = await receiver.audit.list();
+    expect(entries.toReversed().map(({ action, by, reason }) => [action, by, reason])).toEqual(
+      changes.map(([action]) => [action, 'ann', 'by request']),
+    );
   });
 
   test('an erasure does not rewrite the database, for which deliveries would have to wait', async () => {
