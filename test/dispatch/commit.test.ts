@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
@@ -43,6 +43,29 @@ describe('ctx.commit', () => {
       { cause: 'Error', location: expect.stringMatching(/commit\.test\.ts:\d+/) },
     ]);
     expect(await ordersIn(database, receiver)).toEqual(['call-1']);
+  });
+
+  test('resolves only when it is on disk', { tags: 'long' }, async () => {
+    const database = temporaryDatabase();
+    const seen: string[] = [];
+    const { receiver, logs } = await started({ database }, (r) =>
+      r.on('*', async (_, { commit }) => {
+        await commit((db) => {
+          db.exec('create table orders (call_id text)');
+          // After the commit, and before the writer can sync it.
+          queueMicrotask(() => locker.exec('begin immediate'));
+        });
+        seen.push('committed');
+      }),
+    );
+    const locker = new Database(database);
+    onTestFinished(() => void locker.close());
+    await deliver(receiver);
+    await Promise.race([logs.until('dispatch_failed'), logs.until('run_done')]);
+    expect(seen).toEqual([]);
+    locker.exec('rollback');
+    await logs.until('run_done');
+    expect(seen).toEqual(['committed']);
   });
 
   test('says of a second one that nothing of it was written', async () => {
