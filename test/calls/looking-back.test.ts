@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { storePause } from '../../src/store/timeouts.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { concurrently } from '../support/concurrently.ts';
 import { bodyOf, deliver, otherSecret, secret } from '../support/deliveries.ts';
 import { isOnPostgres } from '../support/inbox.ts';
 import type { JoinOptions, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { deliverEvent, names, settled } from './call-events.ts';
 
@@ -20,6 +22,34 @@ function joining(seen: unknown[], options: JoinOptions = terms) {
   return (receiver: Receiver) =>
     receiver.onCall(options, ({ callId, complete }) => void seen.push([callId, complete]));
 }
+
+test('a look back that fails is made again', async () => {
+  const clock = new ManualClock();
+  const database = temporaryDatabase();
+  const before = await started({ clock, database }, (r) => r.on('*', () => {}));
+  await deliverEvent(before.receiver, { ...call, name: 'ended', traceId: 't-1' });
+  await deliverEvent(before.receiver, { ...call, name: 'analysed', traceId: 't-2' });
+  await before.logs.until('run_done', 2);
+  await before.receiver.stop();
+
+  let looks = 0;
+  const store = storeAround(database, clock, (method, work) =>
+    method === 'calls.lookBack'
+      ? async (...given) => {
+          looks += 1;
+          if (looks === 1) throw new Error('the connection was lost');
+          return work(...given);
+        }
+      : undefined,
+  );
+  const seen: unknown[] = [];
+  const { logs } = await started({ clock, database: store }, joining(seen));
+  await logs.until('dispatch_failed');
+  await clock.timer(storePause);
+  clock.advance(storePause);
+  await logs.until('run_done');
+  expect(seen).toEqual([['call-1', true]]);
+});
 
 describe('a restart', () => {
   test("neither loses nor repeats a join's time", async () => {
