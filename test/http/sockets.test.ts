@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { text as allOf } from 'node:stream/consumers';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
 import { bodyOf, post, signedHeaders } from '../support/deliveries.ts';
 import type { ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
@@ -86,6 +87,19 @@ describe('over node:http', () => {
     expect((await post(`http://127.0.0.1:${port}/`, body)).json.status).toBe('accepted');
     expect((await receiver.counts()).events.done + (await receiver.counts()).events.new).toBe(1);
   });
+});
+
+test('over HTTP/1.1, a client that goes away before the receiver is asked has broken it off', async () => {
+  // Its time stands still: nobody waits for the rest of the body.
+  const { receiver, logs } = await started({ ...loopback, clock: new ManualClock() });
+  const handle = receiver.nodeHandler();
+  const port = await listening((request, response) => {
+    response.once('close', () => setImmediate(() => handle(request, response)));
+    request.socket.destroy();
+  });
+  await expect(post(`http://127.0.0.1:${port}/`)).rejects.toThrow('fetch failed');
+  const [refused] = await logs.until('delivery_refused');
+  expect(refused?.['reason']).toBe('body_broken_off');
 });
 
 describe('over HTTP/2', () => {
