@@ -154,6 +154,14 @@ test('the database of a receiver that has stopped is closed, and makes no connec
   await expect(late).rejects.toMatchObject({ code: 'database_closed' });
 });
 
+test('a transaction for tables can not give its connection back itself', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const { receiver } = await started(postgres({ connectionString, schema }), `${schema}.orders`);
+  await expect(receiver.database.transaction((tx) => tx.release())).rejects.toMatchObject({
+    code: 'commit_ended',
+  });
+});
+
 test("a user's statement may take longer than one of the store's own, also one that waits for another process", async () => {
   const { connectionString, schema } = await testDatabase();
   const session = new Session({ connectionString, pool: undefined, schema }, systemClock);
