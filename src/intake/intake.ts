@@ -51,12 +51,11 @@ const overloaded = new Refusal('unavailable', 'inbox_overloaded');
 /** How many different fixes are logged per reason. Some quote what was sent, and a sender must not fill the log. */
 const maxExplained = 3;
 
-/** The log event for each status. */
-const reportedAs = {
-  accepted: 'delivery_accepted',
-  duplicate: 'delivery_duplicate',
-  quarantined: 'delivery_quarantined',
-} as const;
+/** The log event for each status of a delivery that may be the copy of another. */
+const reportedAs = { duplicate: 'delivery_duplicate', quarantined: 'delivery_quarantined' } as const;
+
+/** The log events that whoever has a copy of a delivery can cause by sending it again. */
+type Repeatable = (typeof reportedAs)[keyof typeof reportedAs] | 'trace_id_differs';
 
 /** Takes a delivery through the stages, from the socket to the answer. Refusals of the stages are caught only here. */
 export class Intake {
@@ -66,6 +65,7 @@ export class Intake {
   readonly #bodies: InflightBodies;
   readonly #rotation: RotationWatch;
   readonly #refusals: BoundedLines;
+  readonly #copies: BoundedLines<Repeatable>;
   readonly #share: EventLoopShare;
   /** The fixes that have been logged, by reason, so that a flood for one reason leaves room for the others. */
   readonly #explained = new Map<string, Set<string>>();
@@ -78,6 +78,9 @@ export class Intake {
     this.#share = new EventLoopShare(parts.clock, share);
     this.#refusals = new BoundedLines(parts.clock, (fields) =>
       parts.telemetry.log('delivery_refused', fields),
+    );
+    this.#copies = new BoundedLines<Repeatable>(parts.clock, (fields, event) =>
+      parts.telemetry.log(event, fields),
     );
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.schemes.pinned);
   }
@@ -114,9 +117,10 @@ export class Intake {
     return this.#bodies.drained(timeout);
   }
 
-  /** Logs the refusals that were only counted so far. */
+  /** Logs the refusals and copies that were only counted so far. */
   flushLog(): void {
     this.#refusals.flush();
+    this.#copies.flush();
   }
 
   async #throughStages(inflight: InflightBody): Promise<RecordedDelivery> {
@@ -150,16 +154,26 @@ export class Intake {
     // Awaited only for a large body: a small one is recorded in the same turn as the check for overload.
     const reading = read instanceof Promise ? await read : read;
     if (reading.ok && reading.traceIdDiffers)
-      telemetry.report('trace_id_differs', { traceId: reading.event.traceId });
+      this.#reportRepeatable('trace_id_differs', { traceId: reading.event.traceId });
     const received = { bytes, headers, receivedAt, isIdSigned };
     const recorded = await recorder.record(reading, received);
     this.#rotation.verified();
-    const reason = reading.ok ? undefined : reading.reason;
     const { status, traceId, quarantineId } = recorded;
-    telemetry.report(reportedAs[status], { traceId, secret, reason, quarantineId });
-    const pinning = status === 'accepted' ? schemes.pin(scheme) : undefined;
-    if (pinning) await pinning;
+    if (status === 'accepted') {
+      telemetry.report('delivery_accepted', { traceId, secret });
+      const pinning = schemes.pin(scheme);
+      if (pinning) await pinning;
+    } else {
+      const reason = reading.ok ? undefined : reading.reason;
+      this.#reportRepeatable(reportedAs[status], { traceId, secret, reason, quarantineId });
+    }
     return recorded;
+  }
+
+  /** Bounds the lines; the diagnostics channel gets each. */
+  #reportRepeatable(event: Repeatable, fields: Readonly<Record<string, string | number | undefined>>): void {
+    this.#parts.telemetry.publish(event, fields);
+    this.#copies.add(event, {}, fields);
   }
 
   /**

@@ -2,7 +2,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
-import { deliver, signedHeaders, otherSecret } from '../support/deliveries.ts';
+import { bodyOf, deliver, signedHeaders, otherSecret } from '../support/deliveries.ts';
 import type { Line } from '../support/logs.ts';
 import { started, stopped } from '../support/receiver.ts';
 
@@ -77,4 +77,31 @@ describe('the lines of refused deliveries', () => {
     expect(published).toHaveLength(50);
     expect(published.at(-1)).toMatchObject({ event: 'delivery_refused', code: 'not_authentic' });
   });
+});
+
+test('the lines of copies of a delivery are bounded, and all are published', async () => {
+  const clock = new ManualClock();
+  const { receiver, logs } = await started({ clock, signature: 't-v1-hex-whole' });
+  const events = ['delivery_duplicate', 'delivery_quarantined', 'trace_id_differs'] as const;
+  const published: unknown[] = [];
+  const take = (line: unknown) => void published.push((line as Line).event);
+  for (const event of events) {
+    subscribe(`ringback.${event}`, take);
+    onTestFinished(() => void unsubscribe(`ringback.${event}`, take));
+  }
+  const body = bodyOf({ traceId: 'trace-1' });
+  const headers = { ...signedHeaders(body), 'x-webhook-traceid': 'trace-2' };
+  for (let copy = 0; copy < 21; copy += 1) {
+    await deliver(receiver, body, headers);
+    await deliver(receiver, 'not json');
+  }
+  await stopped(receiver, clock);
+  const counts = events.map((event) => logs.of(event).map(({ count }) => count));
+  const few = Array.from({ length: 5 });
+  expect(counts).toEqual([
+    [...few, 15],
+    [...few, 16],
+    [...few, 16],
+  ]);
+  expect(events.map((event) => published.filter((each) => each === event).length)).toEqual([20, 21, 21]);
 });

