@@ -750,8 +750,20 @@ describe.skipIf(isOnPostgres)('what is wrong with a request', () => {
 
   test('an unsupported method is answered with the supported ones', async () => {
     const { ask } = await inbox();
-    expect((await ask('PUT', '/events')).headers.get('allow')).toBe('GET');
+    expect((await ask('PUT', '/events')).headers.get('allow')).toBe('GET, HEAD');
+    expect((await ask('PUT', '/changes')).headers.get('allow')).toBe('GET');
     expect((await ask('GET', '/erase')).headers.get('allow')).toBe('POST');
+  });
+
+  test('HEAD is answered as GET, without the body', async () => {
+    const { ask } = await inbox();
+    for (const path of ['/counts', '/openapi.json', '/events/trace-done']) {
+      const [got, head] = [await ask('GET', path), await ask('HEAD', path)];
+      expect([head.status, head.json]).toEqual([200, undefined]);
+      expect(head.headers.get('etag')).toBe(got.headers.get('etag'));
+    }
+    expect((await ask('HEAD', '/events/nothing')).status).toBe(404);
+    expect((await ask('HEAD', '/changes')).status).toBe(405);
   });
 });
 

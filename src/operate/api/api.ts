@@ -44,7 +44,9 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
           'You may not use this API: authorize has not admitted this request.',
         );
       if (request.method === 'GET' && path === changesPath) return stream(changes, request, permission);
-      return answer(request, await resultOf(request, path, { operations, bounds, permission }));
+      const method = request.method === 'HEAD' ? 'GET' : request.method;
+      const answering = { operations, bounds, permission };
+      return answer(request, method, await resultOf(request, method, path, answering));
     } catch (error) {
       const problem = problemOf(error);
       // An abort by a client that has left is no failure, but another error meanwhile is reported.
@@ -63,13 +65,15 @@ interface Answering {
   readonly permission: Permission;
 }
 
+/** @param method the request's, or GET for HEAD */
 async function resultOf(
   request: Request,
+  method: string,
   path: string,
   { operations, bounds, permission }: Answering,
 ): Promise<unknown> {
-  if (request.method === 'GET' && path === documentPath) return openApiDocument();
-  const { route, id } = routeOf(request.method, path);
+  if (method === 'GET' && path === documentPath) return openApiDocument();
+  const { route, id } = routeOf(method, path);
   const needed = actionsOf(route);
   if (needed.length > 0 && !needed.some((action) => permission.actions.includes(action)))
     throw forbidden(needed.join(' or '));
@@ -107,8 +111,9 @@ function routeOf(method: string, path: string): { readonly route: Route; readonl
   const route = allowed.find(({ path: wanted }) => !wanted.includes('{')) ?? allowed[0];
   if (route)
     return { route, id: decoded(segments[route.path.split('/').findIndex((part) => part.startsWith('{'))]) };
-  const isForReading = path === changesPath || path === documentPath;
-  const methods = isForReading ? ['GET'] : [...new Set(matching.map((candidate) => candidate.method))];
+  const methods = [...new Set(matching.map((candidate): string => candidate.method))];
+  if (path === changesPath || path === documentPath) methods.push('GET');
+  if (methods.includes('GET') && path !== changesPath) methods.push('HEAD');
   throw methods.length > 0
     ? new ApiProblem(405, 'method_not_allowed', `${path} accepts only ${methods.join(', ')}.`, methods)
     : new ApiProblem(
@@ -173,14 +178,14 @@ function stream(changes: Changes, request: Request, { actions }: Permission): Re
 }
 
 /** Answers a page that polls without a body while nothing has changed. */
-function answer(request: Request, result: unknown): Response {
+function answer(request: Request, method: string, result: unknown): Response {
   const text = JSON.stringify(result);
   const etag = `"${hash('sha256', text, 'base64url')}"`;
-  if (request.method === 'GET' && hasTag(request.headers.get('if-none-match'), etag))
+  if (method === 'GET' && hasTag(request.headers.get('if-none-match'), etag))
     return new Response(null, { status: 304, headers: { ...headers, etag } });
-  return new Response(text, {
+  return new Response(request.method === 'HEAD' ? null : text, {
     status: 200,
-    headers: request.method === 'GET' ? { ...headers, etag } : headers,
+    headers: method === 'GET' ? { ...headers, etag } : headers,
   });
 }
 
