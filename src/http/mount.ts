@@ -167,7 +167,9 @@ async function answered(
 function pathBelow(request: Request, given: string): string | undefined {
   const { pathname } = new URL(request.url);
   // The prefix may end with a slash. If that were kept, only the page's document would be found.
-  const prefix = given.endsWith('/') ? given.slice(0, -1) : given;
+  const bare = given.endsWith('/') ? given.slice(0, -1) : given;
+  // A URL has letters beyond ASCII encoded.
+  const prefix = bare.replaceAll(/[^!-~]+/g, encodeURIComponent);
   if (prefix !== '' && pathname === prefix) return '';
   if (prefix !== '' && !pathname.startsWith(`${prefix}/`)) return undefined;
   const below = pathname.slice(prefix.length);

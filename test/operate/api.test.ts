@@ -800,6 +800,12 @@ describe('mounted', () => {
     },
   };
 
+  test.each(['/%C3%B6ps', '/öps', '/the ops'])('below the path %s, it answers', async (prefix) => {
+    const { receiver } = await started();
+    const base = await baseOf(receiver.api({ authorize: () => 'all' }).nodeHandler(prefix));
+    expect((await fetch(`${base}${prefix}/counts`)).status).toBe(200);
+  });
+
   test.each(Object.entries(mountings))('%s, it looks and changes', async (_, mount) => {
     const { receiver } = await inbox();
     const asked: unknown[] = [];
