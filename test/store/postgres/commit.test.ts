@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { PoolClient } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { clockWithoutWriteTimeout } from '../../support/clock-without-write-timeout.ts';
-import { workConnections } from '../../../src/store/postgres/connection/target.ts';
+import { maxUserTransactions } from '../../../src/store/postgres/connection/target.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { bodyOf, deliver } from '../../support/deliveries.ts';
 import { Gate } from '../../support/gate.ts';
@@ -165,6 +165,29 @@ describe('ctx.commit on Postgres', () => {
     expect(new Set(await inbox.orders()).size).toBe(20);
   });
 
+  test('of many handlers at once, slowly, leaves a connection to all other work, and to their own questions', async () => {
+    const gate = new Gate();
+    const known: unknown[] = [];
+    let begun = 0;
+    const inbox = await startedWith((context) =>
+      context.commit(async () => {
+        begun += 1;
+        await gate.pass();
+        known.push((await inbox.receiver.counts()).events.new);
+      }),
+    );
+    const calls = Array.from({ length: 2 * maxUserTransactions }, (_, call) =>
+      bodyOf({ callId: `call-${call}` }),
+    );
+    await Promise.all(calls.map((body) => deliverUntilTaken(inbox.receiver, body)));
+    await expect.poll(() => begun).toBe(maxUserTransactions);
+    expect((await inbox.receiver.counts()).events.new).toBe(calls.length);
+    gate.open();
+    await inbox.logs.until('run_done', calls.length);
+    expect(known).toHaveLength(calls.length);
+    expect(inbox.logs.of('run_retry')).toEqual([]);
+  });
+
   describe('beside other handlers of its event', () => {
     /** A handler that commits slowly, another that commits at once, and one that only returns. */
     const startedWithSiblings = async () => {
@@ -224,13 +247,13 @@ describe('ctx.commit on Postgres', () => {
       await context.commit(async (tx) => {
         await inbox.writeOrder(tx, callId);
         begun += 1;
-        if (begun === workConnections.max) all.resolve();
+        if (begun === maxUserTransactions) all.resolve();
         await all.promise;
         statuses.push((await context.call())?.status);
       });
       expect(await context.call()).toMatchObject({ callId });
     });
-    const calls = Array.from({ length: workConnections.max }, (_, place) =>
+    const calls = Array.from({ length: maxUserTransactions }, (_, place) =>
       bodyOf({ callId: `call-${place}` }),
     );
     await Promise.all(calls.map((body) => deliverUntilTaken(inbox.receiver, body)));

@@ -1,14 +1,13 @@
 // @module-tag long
 import { describe, expect, test } from 'vitest';
 import { quarantineOn } from '../../../src/store/postgres/admin/postgres-quarantine.ts';
-import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { isLockTimeout } from '../../../src/store/postgres/connection/statement.ts';
 import { retentionOn } from '../../../src/store/postgres/admin/postgres-retention.ts';
 import { storable } from '../../../src/kit/values.ts';
 import { recordTimeout } from '../../../src/store/timeouts.ts';
 import { quarantineBounds } from '../../../src/store/shared/bounds.ts';
 import type { QuarantineRecord, QuarantineStore } from '../../../src/store/quarantine-store.ts';
-import { claimedRun, done, endOf, eventOf, record, unauthenticated as delivery } from '../parts.ts';
+import { eventOf, record, unauthenticated as delivery } from '../parts.ts';
 import { sharedInbox } from './shared-inbox.ts';
 import { openedPostgres, statementsThatWait, waitsForLock } from './opened-postgres.ts';
 
@@ -110,18 +109,13 @@ describe('quarantine in Postgres', () => {
   });
 
   test('keeps what is authentic at once, and nobody waiting, while handlers commit slowly', async () => {
-    const { first: store, clock } = await sharedInbox(1);
-    const gate = Promise.withResolvers<void>();
-    const runs = [];
-    for (let index = 0; index < workConnections.max; index += 1)
-      runs.push(await claimedRun(store, eventOf(`trace-${index}`)));
-    const settled = runs.map((run) => store.settleWith(run, endOf(done), () => gate.promise));
+    const { first: store, clock, occupy } = await sharedInbox(1);
+    const letThemEnd = await occupy();
     const late = store.quarantine.keep(delivery).then(() => 'kept', String);
     await store.quarantine.keep({ ...delivery, kind: 'unreadable', reason: 'not_json' });
     clock.advance(recordTimeout);
     expect(await late).toContain('has not answered within');
-    gate.resolve();
-    expect(new Set(await Promise.all(settled))).toEqual(new Set(['settled']));
+    await letThemEnd();
   });
 
   test('gives a delivery that two release at once to one of them', async () => {

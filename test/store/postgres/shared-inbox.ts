@@ -1,9 +1,10 @@
 import { Client } from 'pg';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { testDatabase } from '../../support/postgres.ts';
-import { presentTime } from '../parts.ts';
+import { claimedRun, dead, done, endOf, eventOf, presentTime } from '../parts.ts';
 
 /** Stores on one schema, each of which is a process to the others, and a connection to look behind them. */
 export async function sharedInbox(count: number) {
@@ -21,6 +22,16 @@ export async function sharedInbox(count: number) {
   const [first] = stores;
   const [clock] = clocks;
   if (!first || !clock) throw new Error('There is no store.');
+  /** How many transactions hold the lock of a living process of this inbox. */
+  const transactionsOf = async (index: number) => {
+    const { rowCount } = await client.query(
+      `select from pg_locks l, (select hashtextextended($1, id) as key from "${schema}".processes
+         order by id offset ${index} limit 1) p
+       where locktype = 'advisory' and granted and (classid::bigint << 32 | objid::bigint) = p.key`,
+      [`"${schema}".processes`],
+    );
+    return rowCount;
+  };
   return {
     stores,
     first,
@@ -35,15 +46,28 @@ export async function sharedInbox(count: number) {
         `update "${schema}".processes set heartbeat_at = heartbeat_at - interval '1 hour'
          where id = (select id from "${schema}".processes order by id offset ${index} limit 1)`,
       ),
-    /** How many transactions hold the lock of a living process of this inbox. */
-    transactionsOf: async (index: number) => {
-      const { rowCount } = await client.query(
-        `select from pg_locks l, (select hashtextextended($1, id) as key from "${schema}".processes
-           order by id offset ${index} limit 1) p
-         where locktype = 'advisory' and granted and (classid::bigint << 32 | objid::bigint) = p.key`,
-        [`"${schema}".processes`],
-      );
-      return rowCount;
+    transactionsOf,
+    /** Has slow settlements keep all connections of the first store's work. Returns the function that lets them end. */
+    occupy: async () => {
+      const gate = Promise.withResolvers<void>();
+      const runs = [];
+      for (let index = 0; index < workConnections.max; index += 1)
+        runs.push(await claimedRun(first, eventOf(`slow-${index}`)));
+      // Users' functions leave one connection to all else: a settlement keeps it that waits for a removal of its event.
+      const [removed, ...others] = runs;
+      const removing = new Client({ connectionString });
+      await removing.connect();
+      onTestFinished(() => removing.end());
+      await removing.query('begin');
+      await removing.query(`select from "${schema}".events where sequence = ${removed?.sequence} for update`);
+      const settled = others.map((run) => first.settleWith(run, endOf(done), () => gate.promise));
+      if (removed) settled.push(first.settle(removed, endOf(dead)));
+      await expect.poll(() => transactionsOf(0)).toBe(workConnections.max);
+      return async () => {
+        gate.resolve();
+        await removing.query('commit');
+        expect(new Set(await Promise.all(settled))).toEqual(new Set(['settled']));
+      };
     },
     /** Ends the connections that wait for the lock of a table. Resolves to how many there were. */
     endWaitingFor: async (table: string) => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { deadAfter } from '../../../src/store/postgres/work/processes.ts';
 import { heartbeatInterval } from '../../../src/store/timeouts.ts';
 import { behindProxy, ownPostgres, testDatabase, withClient } from '../../support/postgres.ts';
@@ -87,12 +86,7 @@ describe('what a process had claimed', () => {
       const { first: store, clock, client, schema } = inbox;
       await inbox.stores[1]?.record(eventOf('a'), true).written;
       await inbox.silence(1);
-      const gate = Promise.withResolvers<void>();
-      const runs = [];
-      for (let index = 0; index < workConnections.max; index += 1)
-        runs.push(await claimedRun(store, eventOf(`trace-${index}`)));
-      const settled = runs.map((run) => store.settleWith(run, endOf(done), () => gate.promise));
-      await expect.poll(() => inbox.transactionsOf(0)).toBe(workConnections.max);
+      const letThemEnd = await inbox.occupy();
       const claimed = store.claimEvents(10);
       await client.query(`begin; lock table "${schema}".identities in exclusive mode`);
       const lost = store.record(eventOf('b'), true).written.catch((error: unknown) => error);
@@ -104,8 +98,7 @@ describe('what a process had claimed', () => {
       await clock.timer(heartbeatInterval);
       clock.advance(heartbeatInterval);
       expect(await alive).toEqual({ takenOver: 1 });
-      gate.resolve();
-      expect(new Set(await Promise.all(settled))).toEqual(new Set(['settled']));
+      await letThemEnd();
       await claimed;
       await store.keepAlive();
       expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 1 }]);

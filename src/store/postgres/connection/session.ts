@@ -1,11 +1,13 @@
 import type { Pool, PoolClient } from 'pg';
 import { ringbackError } from '../../../errors/errors.ts';
 import { type Clock, inTime } from '../../../kit/clock.ts';
+import { Semaphore } from '../../../kit/limiters.ts';
 import {
   type PoolLimits,
   type PostgresTarget,
   heartbeatConnections,
   intakeConnections,
+  maxUserTransactions,
   targetName,
   workConnections,
 } from './target.ts';
@@ -44,6 +46,7 @@ export class Session implements Connections {
   readonly #limits: PoolLimits;
   /** What all sessions of a store share. */
   readonly #store: ReturnType<typeof newStore>;
+  readonly #userTransactions = new Semaphore(maxUserTransactions);
   #pool: Pool | undefined;
   #intake: Session | undefined;
   #heartbeats: Session | undefined;
@@ -116,6 +119,30 @@ export class Session implements Connections {
   async write<T>(
     work: (transaction: UserTransaction) => Promise<T>,
     options: TransactionOptions = {},
+  ): Promise<T> {
+    if (options.mayIdle !== true) return this.#written(work, options);
+    const end = await this.#userTransaction();
+    return this.#written(work, options).finally(end);
+  }
+
+  /** Waits for others to end, if there are too many, for as long as for a connection. */
+  async #userTransaction(): Promise<() => void> {
+    // The user's pool may have any number of connections.
+    if (this.#target.pool) return () => {};
+    const { timeout } = this.#limits;
+    const begun = this.#userTransactions.acquire();
+    const late = () => new Error(`other functions have kept the connections of ctx.commit for ${timeout} ms`);
+    try {
+      return await inTime(this.clock, timeout, begun, late);
+    } catch (error) {
+      void begun.then((end) => end());
+      throw error;
+    }
+  }
+
+  async #written<T>(
+    work: (transaction: UserTransaction) => Promise<T>,
+    options: TransactionOptions,
   ): Promise<T> {
     for (let conflicts = 1; ; conflicts += 1) {
       const attempt = new TransactionAttempt(this, options);

@@ -34,6 +34,11 @@ export const intakeConnections: PoolLimits = { max: 2, timeout: 5_000 };
 export const heartbeatConnections: PoolLimits = { max: 2, timeout: 10_000 };
 /** For everything else. */
 export const workConnections: PoolLimits = { max: 8, timeout: 30_000 };
+/**
+ * How many of these users' functions may keep at a time. If they could keep all while they wait, such as for a lock on a
+ * table of the user's, nothing would be claimed or settled, and the page would show nothing.
+ */
+export const maxUserTransactions = workConnections.max - 1;
 
 export function isSchemaName(text: unknown): text is string {
   return typeof text === 'string' && schemaName.test(text);
