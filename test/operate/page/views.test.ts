@@ -172,3 +172,27 @@ describe('what is not there', () => {
     expect(complaints).toEqual([]);
   });
 });
+
+test('going back leads to where the list was, and a link to the top of its view', async () => {
+  const { receiver } = await started();
+  await deliverAll(
+    receiver,
+    Array.from({ length: 60 }, (_, index) => bodyOf({ traceId: `trace-${index}`, callId: `call-${index}` })),
+  );
+  const { page, goTo } = await open(receiver, () => 'all', { viewport: { width: 390, height: 700 } });
+  const place = () => page.evaluate<number>('scrollY');
+  await goTo('/events');
+  const link = page.getByRole('link', { name: 'call-20', exact: true });
+  await link.scrollIntoViewIfNeeded();
+  const before = await place();
+  expect(before).toBeGreaterThan(300);
+  await link.click();
+  await page.getByRole('heading', { name: 'Call call-20' }).waitFor();
+  expect(await place()).toBe(0);
+  await page.goBack();
+  await link.waitFor();
+  await expect.poll(place).toBe(before);
+  await page.goForward();
+  await page.getByRole('heading', { name: 'Call call-20' }).waitFor();
+  await expect.poll(place).toBe(0);
+});

@@ -34,7 +34,7 @@ export function keepInAddress(
   path: readonly (string | number)[],
   query: Readonly<Record<string, string | undefined>>,
 ): void {
-  history.replaceState(null, '', linkTo(path, query));
+  history.replaceState(history.state, '', linkTo(path, query));
 }
 
 /** The route that the address names; the overview if it can't be decoded. */

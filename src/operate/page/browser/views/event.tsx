@@ -107,7 +107,14 @@ function Duplicates({ duplicates }: Pick<Event, 'duplicates'>) {
 }
 
 const columns: readonly Column<Run>[] = [
-  { head: 'Handler', cell: ({ handler }) => <Foreign text={handler} /> },
+  {
+    head: 'Handler',
+    cell: ({ handler }) => (
+      <a href={linkTo(['handlers', handler])}>
+        <Foreign text={handler} />
+      </a>
+    ),
+  },
   { head: 'State', cell: ({ state }) => <State state={state} /> },
   { head: 'Attempts', cell: ({ attempts }) => attempts, looks: 'count' },
   { head: 'When', cell: (run) => <When run={run} /> },
@@ -136,7 +143,7 @@ export function When({ run: { state, settledAt, dueAt } }: { readonly run: Run }
   );
 }
 
-function Failures({ run: { handler, failures = [] } }: { readonly run: Run }) {
+function Failures({ run: { handler, state, failures = [] } }: { readonly run: Run }) {
   if (failures.length === 0) return null;
   return (
     <section>
@@ -161,6 +168,11 @@ function Failures({ run: { handler, failures = [] } }: { readonly run: Run }) {
           </li>
         ))}
       </ol>
+      {state !== 'done' && (
+        <p class="links">
+          <a href={linkTo(['failures'], { handler })}>all that fails of this handler</a>
+        </p>
+      )}
     </section>
   );
 }
