@@ -85,6 +85,12 @@ export class Dispatcher implements Loop {
     return { waiting: waiting + held, held, oldest: Number.isFinite(least) ? least : undefined };
   }
 
+  /** How many runs of a handler this process has claimed: those that have not begun, and those that are in the handler. */
+  claimedOf(name: string): { readonly waiting: number; readonly active: number } | undefined {
+    const lanes = this.#parts.registry.lanesByName.get(name);
+    return lanes && { waiting: lanes.unbegun.length, active: lanes.active };
+  }
+
   /** Takes over the claims of dead processes, logs which handlers differ from the inbox's, and begins to claim. */
   async start(): Promise<void> {
     const { store, telemetry, registry } = this.#parts;

@@ -98,6 +98,11 @@ export class HandlerLanes {
     return [...this.#ready, ...[...this.#lanes.values()].flatMap((followers) => followers ?? [])];
   }
 
+  /** How many runs are in the handler. */
+  get active(): number {
+    return this.#active;
+  }
+
   /** Whether any run is active. */
   get isActive(): boolean {
     return this.#active > 0;

@@ -42,6 +42,12 @@ export interface HandlerState extends Omit<HandlerRuns, 'handler'> {
   readonly settings: HandlerSettings | undefined;
   /** Undefined unless it is paused. */
   readonly pause: HandlerPause | undefined;
+  /**
+   * How many of its runs this process has claimed: those that have not begun, and those that are in the handler. Most
+   * have no row in the inbox, so those that wait for a handler which is slow, or hangs, are not among `due`. Undefined if
+   * it runs only in other processes.
+   */
+  readonly here: { readonly waiting: number; readonly active: number } | undefined;
 }
 
 /** A process that shares the inbox and is not known to be dead. */
@@ -68,6 +74,8 @@ interface InboxHandlersParts {
   readonly registered: () => readonly Handler[];
   /** Whether this process runs its handlers: `ringback page` registers them only for replays. */
   readonly runsHere: () => boolean;
+  /** Undefined for a handler that is not registered here. */
+  readonly claimedHere: (name: string) => HandlerState['here'];
   /** Makes this process apply a pause or resume at once. */
   readonly onChanged: () => Promise<void>;
   /** @throws RingbackError unless the receiver runs */
@@ -92,7 +100,7 @@ export class InboxHandlers {
    * @example (await receiver.handlers.list()).handlers.filter(({ pause }) => pause) // those that are paused
    */
   async list(): Promise<HandlerStates> {
-    const { store, registered, runsHere, requireStarted } = this.#parts;
+    const { store, registered, runsHere, claimedHere, requireStarted } = this.#parts;
     requireStarted('handlers.list()');
     const [paused, runs, processes] = await Promise.all([store.paused(), store.runs(), store.processes()]);
     const own = registered();
@@ -112,6 +120,7 @@ export class InboxHandlers {
       isRegistered: alive.has(name),
       settings: settingsOf(own.find((handler) => handler.name === name)),
       pause: pauses.get(name),
+      here: runsHere() ? claimedHere(name) : undefined,
     }));
     return { handlers, processes: processes.map(processState) };
   }

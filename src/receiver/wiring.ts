@@ -242,6 +242,7 @@ function buildHandlers(
     requireStarted: hooks.requireStarted,
     registered: () => registry.all,
     runsHere: () => dispatcher.hasBegun,
+    claimedHere: (name) => dispatcher.claimedOf(name),
     onChanged: () => whileStarted(() => dispatcher.refreshPauses(), hooks.requireStarted),
   });
 }

@@ -141,6 +141,15 @@ export const handler = z.strictObject({
     .optional()
     .describe('Only for handlers of the process that answers.'),
   pause: pause.optional(),
+  here: z
+    .strictObject({
+      waiting: count.describe('Those that have not begun.'),
+      active: count.describe('Those that are in the handler.'),
+    })
+    .optional()
+    .describe(
+      'The runs that the process that answers has claimed. Most are not stored, and so not among `due`.',
+    ),
 });
 
 export const bulkState = z

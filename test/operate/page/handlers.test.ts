@@ -112,3 +112,19 @@ test('who is alive is shown with its machine, its number there and its start', a
     expect(cells[3]).toMatch(/^\d+ \w+, \d\d:\d\d:\d\d \(.*\d\d:\d\d UTC\)$/);
   }
 });
+
+test('what waits in the process for a handler that hangs is shown, although it is not stored', async () => {
+  const hangs = Promise.withResolvers<void>();
+  const { receiver } = await started({}, (r) =>
+    r.on('*', { name: 'crm', concurrency: 1 }, () => hangs.promise).on('*', { name: 'board' }, () => {}),
+  );
+  for (const traceId of ['a', 'b', 'c']) await deliver(receiver, bodyOf({ traceId }));
+  const crm = async () => (await receiver.handlers.list()).handlers.find(({ name }) => name === 'crm');
+  await expect.poll(crm).toMatchObject({ due: 0, here: { waiting: 2, active: 1 } });
+  const { page, goTo } = await open(receiver);
+  await goTo('/handlers');
+  await page.getByText('1 run is active in this process, and 2 wait.').waitFor();
+  expect(await page.getByText('active in this process').count()).toBe(1);
+  hangs.resolve();
+  await page.getByText('active in this process').waitFor({ state: 'detached' });
+});

@@ -38,9 +38,7 @@ export function HandlerTable({ handlers }: Pick<Handlers, 'handlers'>) {
   const { mayDo } = useAccess();
   const mayChange = mayDo('pause') || (mayDo('dismiss') && handlers.some(isLeft));
   const shown = mayChange ? columns : columns.filter(({ head }) => head !== 'Change');
-  return (
-    <Table label="Handlers" columns={shown} rows={handlers} keyOf={({ name }) => name} below={pauseOf} />
-  );
+  return <Table label="Handlers" columns={shown} rows={handlers} keyOf={({ name }) => name} below={moreOf} />;
 }
 
 const columns: readonly Column<HandlerState>[] = [
@@ -93,9 +91,25 @@ function Changes({ handler }: { readonly handler: HandlerState }) {
   );
 }
 
-/** Since when a handler is paused, by whom and why: in the column of states, it would take the room of others. */
-function pauseOf({ pause }: HandlerState) {
-  if (!pause) return undefined;
+/** What has no column, because it would take the room of others. */
+function moreOf({ pause, here }: HandlerState) {
+  const waiting = here?.waiting ?? 0;
+  if (!pause && waiting === 0) return undefined;
+  return (
+    <>
+      {pause && <Paused pause={pause} />}{' '}
+      {here && waiting > 0 && (
+        <span class="faint">
+          {counted(here.active, 'run is', 'runs are')} active in this process, and{' '}
+          {counted(waiting, 'waits', 'wait')}.
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Since when a handler is paused, by whom and why. */
+function Paused({ pause }: { readonly pause: NonNullable<HandlerState['pause']> }) {
   return (
     <>
       <span class="faint">Paused since</span> <Time at={pause.since} />
