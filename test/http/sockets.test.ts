@@ -10,7 +10,7 @@ import { ManualClock } from '../support/clock.ts';
 import { bodyOf, post, signedHeaders } from '../support/deliveries.ts';
 import type { ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
-import { connectedHttp2, exchanged, listening } from '../support/servers.ts';
+import { connectedHttp2, exchanged, listening, uploadedWithoutEnd } from '../support/servers.ts';
 
 const loopback: ReceiverOptions = { https: { required: false } };
 
@@ -89,18 +89,39 @@ describe('over node:http', () => {
   });
 });
 
-test('over HTTP/1.1, a client that goes away before the receiver is asked has broken it off', async () => {
-  // Its time stands still: nobody waits for the rest of the body.
-  const { receiver, logs } = await started({ ...loopback, clock: new ManualClock() });
-  const handle = receiver.nodeHandler();
-  const port = await listening((request, response) => {
-    response.once('close', () => setImmediate(() => handle(request, response)));
-    request.socket.destroy();
-  });
-  await expect(post(`http://127.0.0.1:${port}/`)).rejects.toThrow('fetch failed');
-  const [refused] = await logs.until('delivery_refused');
-  expect(refused?.['reason']).toBe('body_broken_off');
-});
+test.each([
+  ['in the middle of its body', 40],
+  ['after its body', undefined],
+])(
+  'over HTTP/1.1, a client that goes away %s before the receiver is asked has broken it off',
+  async (_, sent) => {
+    // Its time stands still: nobody waits for the rest of the body.
+    const { receiver, logs } = await started({ ...loopback, clock: new ManualClock() });
+    const handle = receiver.nodeHandler();
+    const port = await listening((request, response) => {
+      response.once('close', () => setImmediate(() => handle(request, response)));
+      // Once what has come is read.
+      setImmediate(() => request.socket.destroy());
+    });
+    const body = bodyOf();
+    const headers = { ...signedHeaders(body), 'content-length': body.length };
+    expect(await exchanged(port, (write) => write(head(headers) + body.slice(0, sent)))).toBe('');
+    const [refused] = await logs.until('delivery_refused');
+    expect(refused?.['reason']).toBe('body_broken_off');
+  },
+);
+
+test(
+  'over HTTP/1.1, an upload without end is answered, and its connection closed',
+  { tags: 'long' },
+  async () => {
+    const { receiver } = await started(loopback);
+    const port = await listening(receiver.nodeHandler());
+    const endless =
+      'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\ncontent-length: 100000000\r\n\r\n';
+    expect(await uploadedWithoutEnd(port, endless)).toMatch(/^HTTP\/1\.1 415 /);
+  },
+);
 
 describe('over HTTP/2', () => {
   test.each([

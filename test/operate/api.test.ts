@@ -16,7 +16,7 @@ import { type Authorize, ConfigError, type Mounted } from '../support/public.ts'
 import { beginElsewhere } from '../store/parts.ts';
 import { isOnPostgres, rowsIn, withStore } from '../support/inbox.ts';
 import { made, started } from '../support/receiver.ts';
-import { connectedHttp2, listening } from '../support/servers.ts';
+import { connectedHttp2, listening, uploadedWithoutEnd } from '../support/servers.ts';
 import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -960,6 +960,13 @@ describe('mounted', () => {
     socket.write(`POST /ops/erase HTTP/1.1\r\nhost: x\r\ncontent-length: ${size}\r\n\r\n${'a'.repeat(size)}`);
     socket.write('GET /ops/counts HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
     expect((await allOf(socket)).match(/^HTTP\/1.1 \d+/gm)).toEqual(['HTTP/1.1 403', 'HTTP/1.1 200']);
+  });
+
+  test('an upload without end is answered, and its connection closed', { tags: 'long' }, async () => {
+    const { receiver } = await inbox();
+    const port = await listening(receiver.api({ authorize: () => undefined }).nodeHandler());
+    const endless = 'POST /erase HTTP/1.1\r\nhost: x\r\ncontent-length: 100000000\r\n\r\n';
+    expect(await uploadedWithoutEnd(port, endless)).toMatch(/^HTTP\/1\.1 403 /);
   });
 
   test('a client that disconnects in the middle of a body is not logged as a failure', async () => {

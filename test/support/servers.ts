@@ -36,6 +36,21 @@ export function switchProtocols({ socket }: ServerResponse): void {
   socket?.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
 }
 
+/** Sends a request with a body without end. Resolves to what came back, once the server has closed the connection. */
+export async function uploadedWithoutEnd(port: number, head: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  // It is reset, because there is more to come.
+  socket.on('error', () => {});
+  socket.write(head);
+  const trickle = (): unknown => socket.writable && socket.write('x', () => setImmediate(trickle));
+  trickle();
+  await new Promise((resolve) => void socket.once('close', resolve));
+  return received;
+}
+
 /** Sends texts and bytes over a plain socket, and resolves to all that comes back until the other side closes. */
 export async function exchanged(
   port: number,
