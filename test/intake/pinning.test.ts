@@ -126,6 +126,36 @@ describe("signature 'auto'", () => {
     expect(logs.of('scheme_pinned')).toHaveLength(1);
   });
 
+  test('a scheme that could not be pinned counts as pinned in its process', async () => {
+    const clock = new ManualClock();
+    const store = storeAround(':memory:', clock, (method) =>
+      method === 'pinScheme' ? () => Promise.reject(new Error('broken')) : undefined,
+    );
+    const { receiver } = await started({ clock, database: store });
+    expect(await statusOf(receiver, 'v1-hex-whole')).toBe(200);
+    // Each of these has the pin read again.
+    for (let again = 0; again < 2; again += 1) {
+      clock.advance(1_000);
+      expect(await statusOf(receiver, 'sha256-hex-suffix')).toBe(401);
+    }
+  });
+
+  test('while the pin can not be read, the one that is known counts', async () => {
+    const clock = new ManualClock();
+    let isBroken = false;
+    const store = storeAround(':memory:', clock, (method, work) =>
+      method === 'pinnedScheme'
+        ? (...given) => (isBroken ? Promise.reject(new Error('broken')) : work(...given))
+        : undefined,
+    );
+    const { receiver } = await started({ clock, database: store });
+    expect(await statusOf(receiver, 'v1-hex-whole')).toBe(200);
+    isBroken = true;
+    clock.advance(1_000);
+    expect(await statusOf(receiver, 'sha256-hex-suffix')).toBe(401);
+    expect(await statusOf(receiver, 'v1-hex-whole')).toBe(200);
+  });
+
   test(
     'a duplicate never pins: not an old delivery that is sent again after unpinning',
     { tags: 'long' },
