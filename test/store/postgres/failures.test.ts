@@ -37,8 +37,9 @@ test('a group of failures is kept for a run that fails while another process rem
 test('a group of failures is kept for a run that has failed since another process found the group unused', async () => {
   const { connectionString, schema } = await testDatabase();
   // The first random() that is found is the one below, at which the search for unused groups waits.
-  const options = `-c search_path=${schema},pg_catalog`;
-  const pool = new Pool({ connectionString, max: 4, options });
+  const url = new URL(connectionString);
+  url.searchParams.set('options', `-c search_path=${schema},pg_catalog`);
+  const pool = new Pool({ connectionString: url.href, max: 4 });
   onTestFinished(() => pool.end());
   const place = { connectionString: undefined, pool, schema };
   const clock = new ManualClock(presentTime);
