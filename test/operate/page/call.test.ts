@@ -237,3 +237,20 @@ test('events that could not be read are not taken for none', async () => {
   await page.getByRole('region', { name: 'Events' }).getByText('trace-ended').waitFor();
   await page.locator('.drawing').waitFor();
 });
+
+test('that the handlers could not be read is said in the drawing, where their runs are missing', async () => {
+  const { receiver } = await started({}, (r) => r.on('*', { name: 'board' }, () => {}));
+  await deliverEvent(receiver, callEnded, 'trace-ended');
+  await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
+  const { page, goTo } = await open(receiver);
+  const json = { error: { code: 'forbidden', message: 'This needs the action look.' } };
+  await page.route('**/api/handlers', (route) => route.fulfill({ status: 403, json }));
+  await goTo('/calls/call-1');
+  const drawing = page.locator('.drawing');
+  const alert = drawing.getByRole('alert').filter({ hasText: 'This needs the action look.' });
+  await alert.waitFor();
+  await page.unroute('**/api/handlers');
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await drawing.locator('svg text').filter({ hasText: 'board' }).first().waitFor();
+  await alert.waitFor({ state: 'detached' });
+});

@@ -3,6 +3,7 @@ import { useId } from 'preact/hooks';
 import type { Call, Event, Handlers } from '../../api/shapes.ts';
 import { useResource } from '../../api/use-resource.ts';
 import { localTime, timeOfDay, utcBeside, utcTimeOfDay } from '../../parts/format.ts';
+import { Refused } from '../../parts/standing.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/text.tsx';
 import { timeScale } from '../../parts/time-scale.ts';
@@ -18,7 +19,8 @@ const wide = 620;
 const nameRoom = 18;
 
 export function CallDrawing({ call, events }: { readonly call: Call; readonly events: readonly Event[] }) {
-  const handlers = useResource<Handlers>('/handlers', ['handlers']).data?.handlers ?? [];
+  const { data, refusal, reload } = useResource<Handlers>('/handlers', ['handlers']);
+  const handlers = data?.handlers ?? [];
   const lanes = storyOf(call, events, handlers);
   const drawn = new Set(lanes.map(({ name }) => name));
   const unknown = handlersOfOthers(handlers).filter((name) => !drawn.has(name));
@@ -32,6 +34,12 @@ export function CallDrawing({ call, events }: { readonly call: Call; readonly ev
         <p class="faint" dir="auto">
           Not drawn, because only other processes know which events they take: {unknown.join(', ')}
         </p>
+      )}
+      {refusal && !data && (
+        <>
+          <p class="faint">Only stored runs are drawn, because the handlers could not be read:</p>
+          <Refused refusal={refusal} retry={reload} />
+        </>
       )}
       <details>
         <summary>The same as a table</summary>
