@@ -302,7 +302,8 @@ export class Receiver<Transaction = UserDatabase> {
     // Anybody can make an `authorize` throw that doesn't expect what was sent.
     const report = this.#boundedReport('api_failed');
     const onFailed = (error: unknown) => report({ cause: messageOf(error) });
-    return mounted(handlerOf({ operations: this.#parts, changes, authorize, onFailed }), onFailed);
+    const operations = { ...this.#parts, clock: this.#clock };
+    return mounted(handlerOf({ operations, changes, authorize, onFailed }), onFailed);
   }
 
   /** Reports what anybody can cause. Lines with the same fields are bounded; the diagnostics channel gets each. */

@@ -83,6 +83,7 @@ describe('page', () => {
     expect(await (await fetch(`${url}api/access`)).json()).toEqual({
       by: 'ann',
       actions: ['look', 'bodies', 'dismiss', 'erase', 'pause'],
+      now: expect.any(String),
     });
     expect((await fetch(`${url}api/events/replay`, change)).status).toBe(403);
     running.child.kill('SIGINT');

@@ -618,7 +618,10 @@ describe.skipIf(isOnPostgres)('who may do what', () => {
     ],
   ])('whoever is let in is told what they may do: %j', async (allowed, access) => {
     const { ask } = await inbox((() => allowed) as Authorize);
-    expect(await ask('GET', '/access')).toMatchObject({ status: 200, json: access });
+    expect(await ask('GET', '/access')).toMatchObject({
+      status: 200,
+      json: { ...access, now: expect.stringMatching(/^\d{4}-.*Z$/) },
+    });
   });
 
   test('without authorize there is no API', () => {

@@ -38,7 +38,11 @@ const attempts = {
 
 /** By their names in the OpenAPI document. */
 export const results = {
-  Access: z.strictObject({ by: z.string().optional(), actions: z.array(z.enum(actions)) }),
+  Access: z.strictObject({
+    by: z.string().optional(),
+    actions: z.array(z.enum(actions)),
+    now: time.describe('The time at the receiver.'),
+  }),
   Counts: z.strictObject({
     events: z.strictObject({ new: count, open: count, done: count }),
     claims: z.strictObject({

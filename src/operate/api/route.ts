@@ -1,5 +1,6 @@
 /** What a route of the API takes, returns and needs. */
 import type { z } from 'zod';
+import type { Clock } from '../../kit/clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { Alerts } from '../alerts/alerts.ts';
 import type { Audit } from '../audit.ts';
@@ -27,6 +28,7 @@ export interface Operations {
   readonly drift: DriftLedger;
   readonly erasure: Erasure;
   readonly gated: Pick<Store, 'counts'>;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /** The arguments of a route. */

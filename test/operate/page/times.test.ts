@@ -99,3 +99,22 @@ test('a time that is to come is said to be', async () => {
   await goTo('/events/trace-1');
   expect(await page.locator('td time').getAttribute('title')).toMatch(/ UTC, in 1 min 30 s$/);
 });
+
+test.each([-600_000, 600_000])('a computer whose clock is off by %i ms shows the same', async (off) => {
+  const clock = new ManualClock(Date.parse('2026-03-01T11:59:15Z'));
+  const { receiver } = await started({ clock });
+  const body = bodyOf({ traceId: 'trace-1' });
+  await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  await clock.timer(45_000);
+  clock.advance(45_003);
+  await expect.poll(async () => (await receiver.history.list()).length).toBe(1);
+  clock.advance(20_000);
+  const { page, goTo } = await open(receiver);
+  await page.clock.setFixedTime(clock.now() + off);
+  await goTo('/events/trace-1');
+  // When it happened, arrived and was signed.
+  await expect.poll(() => page.getByText('1 min 5 s ago').count()).toBe(3);
+  await goTo('/');
+  const figure = page.locator('.figure').filter({ hasText: 'Deliveries' });
+  await figure.getByText('0.2 a minute').waitFor();
+});

@@ -6,9 +6,9 @@ export const inboxRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/access',
-    summary: 'What the caller of the API may do',
+    summary: 'What the caller of the API may do, and what time it is at the receiver',
     result: 'Access',
-    act: async (_operations, { by, actions }) => ({ by, actions }),
+    act: async ({ clock }, { by, actions }) => ({ by, actions, now: new Date(clock.now()) }),
   },
   {
     method: 'GET',

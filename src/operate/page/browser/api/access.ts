@@ -2,6 +2,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { get } from './client.ts';
+import { noteReceiverTime } from './present.ts';
 import type { Result } from './shapes.ts';
 
 type Action = Result<'Access'>['actions'][number];
@@ -20,6 +21,7 @@ export function useAccess(): Access {
 }
 
 export async function loadAccess(): Promise<Access> {
-  const { by, actions } = await get<Result<'Access'>>('/access');
+  const { by, actions, now } = await get<Result<'Access'>>('/access');
+  noteReceiverTime(now);
   return { by, mayDo: (action) => actions.includes(action) };
 }

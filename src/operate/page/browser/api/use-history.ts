@@ -1,6 +1,7 @@
 /** Counts over time, up to the last minute that is over. */
 import { useRef } from 'preact/hooks';
 import { withQuery } from './client.ts';
+import { presentTime } from './present.ts';
 import type { HandlerHistory, History } from './shapes.ts';
 import { usePresent } from './use-present.ts';
 import { type Resource, isPassing, useResource } from './use-resource.ts';
@@ -54,5 +55,5 @@ export function useHistory<Found extends HandlerHistory = History>(
 
 /** When the last minute that is over has ended. */
 function lastMinuteEnd(): number {
-  return Math.floor((Date.now() - writtenWithin) / minute) * minute;
+  return Math.floor((presentTime() - writtenWithin) / minute) * minute;
 }

@@ -1,4 +1,5 @@
 /** Numbers, times and durations for display. */
+import { presentTime } from '../api/present.ts';
 
 const day = { month: 'short', day: 'numeric' } as const;
 const minute = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
@@ -17,7 +18,7 @@ const shortNumbers = new Intl.NumberFormat(undefined, { notation: 'compact', max
 function datedBy(clockTime: Intl.DateTimeFormatOptions): (date: Date) => string {
   const short = new Intl.DateTimeFormat(undefined, { ...day, ...clockTime });
   const long = new Intl.DateTimeFormat(undefined, { year: 'numeric', ...day, ...clockTime });
-  return (date) => (date.getFullYear() === new Date().getFullYear() ? short : long).format(date);
+  return (date) => (date.getFullYear() === new Date(presentTime()).getFullYear() ? short : long).format(date);
 }
 
 /** A time in the viewer's zone. */
@@ -78,7 +79,7 @@ function escaped(character: string): string {
 
 /** How long ago a time is, or how far ahead. */
 export function ago(time: string | number): string {
-  const past = Date.now() - new Date(time).getTime();
+  const past = presentTime() - new Date(time).getTime();
   if (past <= -1_000) return `in ${duration(-past)}`;
   return past < 1_000 ? 'now' : `${duration(past)} ago`;
 }

@@ -1,4 +1,5 @@
 import { pathOf } from '../api/client.ts';
+import { presentTime } from '../api/present.ts';
 import type { Event, Run } from '../api/shapes.ts';
 import { usePresent } from '../api/use-present.ts';
 import { useResource } from '../api/use-resource.ts';
@@ -132,7 +133,7 @@ const columns: readonly Column<Run>[] = [
 
 /** When a run was settled, or is due. */
 export function When({ run: { state, settledAt, dueAt } }: { readonly run: Run }) {
-  const isPast = usePresent(() => dueAt !== undefined && Date.parse(dueAt) <= Date.now());
+  const isPast = usePresent(() => dueAt !== undefined && Date.parse(dueAt) <= presentTime());
   if (settledAt !== undefined) return <Time at={settledAt} />;
   if (state !== 'due' || dueAt === undefined) return <span class="faint">–</span>;
   if (isPast) return <>at once</>;

@@ -1,5 +1,6 @@
 /** What joins wait for in a call, and how they have run. */
 import { pathOf } from '../../api/client.ts';
+import { presentTime } from '../../api/present.ts';
 import type { Joins } from '../../api/shapes.ts';
 import { usePresent } from '../../api/use-present.ts';
 import { useResource } from '../../api/use-resource.ts';
@@ -38,7 +39,7 @@ function Standing({ join }: { readonly join: Join }) {
 
 /** `waiting` until it is called; then the state of its latest run, which retention may have removed. */
 function stateOf({ until, runs: [latest] }: Join): string {
-  if (until !== undefined && Date.parse(until) > Date.now()) return 'waiting';
+  if (until !== undefined && Date.parse(until) > presentTime()) return 'waiting';
   return latest?.state ?? 'settled';
 }
 
