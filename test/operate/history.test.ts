@@ -3,6 +3,7 @@ import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import type { Receiver, ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const [minute, hour] = [60_000, 3_600_000];
@@ -221,6 +222,28 @@ describe('the history', () => {
     clock.advance(1);
     const counted = () => receiver.history.list();
     await expect.poll(counted).toMatchObject([{ at: new Date(begin), accepted: 1 }]);
+  });
+
+  test('counts with a later minute what could not be written', async () => {
+    const clock = new ManualClock();
+    let isBroken = true;
+    const database = storeAround(temporaryDatabase(), clock, (method, work) =>
+      method === 'history.add'
+        ? (...given) => (isBroken ? Promise.reject(new Error('broken')) : work(...given))
+        : undefined,
+    );
+    const { receiver, logs } = await started({ clock, database }, (r) =>
+      r.on('*', { name: 'crm' }, () => {}),
+    );
+    await deliver(receiver);
+    await logs.until('run_done');
+    await goToNextMinute(clock);
+    // The timer of the next minute is set when the write has failed.
+    await clock.timer(minute - (clock.now() % minute));
+    isBroken = false;
+    await goToNextMinute(clock);
+    await expect.poll(() => receiver.history.list()).toMatchObject([{ accepted: 1, done: 1 }]);
+    expect(await receiver.history.ofHandler('crm')).toMatchObject([{ done: 1 }]);
   });
 
   // A machine that wakes up years ahead, until its time server corrects it.
