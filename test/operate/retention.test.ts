@@ -4,7 +4,7 @@ import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { isOnPostgres, rowsIn } from '../support/inbox.ts';
 import { createReceiver, Discard, type Receiver, type ReceiverOptions } from '../support/public.ts';
-import { made, started } from '../support/receiver.ts';
+import { made, started, stopped } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -146,6 +146,26 @@ describe('retention', () => {
     isLost = false;
     const silent = [{ message: '' }];
     while (!isDeepStrictEqual(await messages(), silent)) await step();
+  });
+
+  test('removes what failures have said if an earlier process has lost the inbox just then', async () => {
+    const file = temporaryDatabase();
+    const clock = new ManualClock();
+    const database = storeAround(file, clock, (name) =>
+      name === 'retention.clearUnusedGroups' ? () => Promise.reject(new Error('lost')) : undefined,
+    );
+    const options = { clock, retention: { dead: '1d' } } as const;
+    const before = await keeping({ ...options, database }, (r) =>
+      r.on('*', () => Promise.reject(new Discard('no customer Anna'))),
+    );
+    await before.take(bodyOf());
+    await before.logs.until('run_dead');
+    clock.advance(2 * day);
+    while ((await before.receiver.counts()).runs.dead > 0) await before.step();
+    await stopped(before.receiver, clock);
+    const next = await keeping({ ...options, database: file });
+    const messages = () => rowsIn(file, 'select message from failure_groups');
+    while (!isDeepStrictEqual(await messages(), [{ message: '' }])) await next.step();
   });
 
   test('never removes an event that waits to be tried again', { tags: 'long' }, async () => {
