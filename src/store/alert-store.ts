@@ -17,6 +17,11 @@ export interface KeptAlert {
 /** An alert that a process has found. */
 export interface FoundAlert extends Pick<KeptAlert, 'name' | 'subject' | 'message'> {
   readonly now: number;
+  /**
+   * Whether it was raised before the caller looked. If it no longer is, another process has ended it since, and knows
+   * better.
+   */
+  readonly wasRaised: boolean;
   /** Whether the caller notifies somebody: it does so even if another process has already logged the alert. */
   readonly notifies: boolean;
   /** An alert that was last sent before this time is sent again. */
@@ -38,7 +43,8 @@ export interface DeadRuns {
 
 export interface AlertStore {
   /**
-   * Raises an alert, or updates its message. Resolves to undefined if it was sent recently, by this process or another.
+   * Raises an alert, or updates its message. Resolves to undefined if it was sent recently, by this process or another,
+   * or has been ended since the caller looked.
    */
   raise(alert: FoundAlert): Promise<AlertToSend | undefined>;
   /**

@@ -422,6 +422,14 @@ describe('ringback inbox', () => {
 
 /** As another process of the inbox raises an alert. */
 function raise(cwd: string, message: string) {
-  const found = { name: 'disk', subject: '', message, now: 1, notifies: false, sentBefore: 0 };
+  const found = {
+    name: 'disk',
+    subject: '',
+    message,
+    now: 1,
+    wasRaised: false,
+    notifies: false,
+    sentBefore: 0,
+  };
   return withStore(join(cwd, 'ringback.db'), ({ alerts }) => alerts.raise(found));
 }

@@ -92,7 +92,10 @@ export class Alerts {
       this.#found = found;
       this.#findings = this.#findingsOf(raised);
       for (const key of this.#sentAt.keys()) if (!this.#findings.has(key)) this.#sentAt.delete(key);
-      for (const condition of found) await this.#raise(condition, facts.now);
+      for (const condition of found) {
+        const wasRaised = raised.some((alert) => isSame(condition, alert));
+        await this.#raise(condition, facts.now, wasRaised);
+      }
       const unknown = unknownIn(facts, this.#parts.thresholds);
       for (const alert of raised) {
         const isThere = unknown.includes(alert.name) || found.some((one) => isSame(one, alert));
@@ -144,7 +147,7 @@ export class Alerts {
     };
   }
 
-  async #raise({ name, subject, message }: Condition, now: number): Promise<void> {
+  async #raise({ name, subject, message }: Condition, now: number, wasRaised: boolean): Promise<void> {
     const { store, clock, remind, notify } = this.#parts;
     const notifies = notify !== undefined;
     const key = keyOf({ name, subject });
@@ -157,6 +160,7 @@ export class Alerts {
       subject,
       message,
       now,
+      wasRaised,
       notifies,
       // An alert whose notification failed was sent before this time, so it is reported again in any case.
       sentBefore: mayRemind ? now - remind : 2,

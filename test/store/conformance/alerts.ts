@@ -9,6 +9,7 @@ const found = (changes: Partial<FoundAlert> = {}): FoundAlert => ({
   subject: 'crm',
   message: '5 have failed.',
   now: 100,
+  wasRaised: false,
   notifies: true,
   sentBefore: 0,
   ...changes,
@@ -34,6 +35,16 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       const ended = await Promise.all(Array.from({ length: 8 }, () => alerts.end('handler_failing', 'crm')));
       expect(ended.filter((one) => one !== undefined)).toEqual([{ isNotified: true }]);
       expect(await alerts.list()).toEqual([]);
+    });
+
+    test('does not raise one that was ended since the caller looked', async () => {
+      const { alerts } = await opened();
+      await alerts.raise(found());
+      expect(await alerts.raise(found({ now: 200, wasRaised: true, sentBefore: 101 }))).toBeDefined();
+      await alerts.end('handler_failing', 'crm');
+      expect(await alerts.raise(found({ now: 300, wasRaised: true }))).toBeUndefined();
+      expect(await alerts.list()).toEqual([]);
+      expect(await alerts.raise(found({ now: 300 }))).toEqual({ since: 300, isNew: true });
     });
 
     test('lets one process send it again when that was long ago', async () => {

@@ -3,7 +3,7 @@ import type { Session } from '../connection/session.ts';
 
 /** Raised alerts in Postgres. */
 export const alertsOn = (session: Session): AlertStore => ({
-  async raise({ name, subject, message, now, notifies, sentBefore }) {
+  async raise({ name, subject, message, now, wasRaised, notifies, sentBefore }) {
     const lastSentAt = notifies ? 'notified_at' : 'sent_at';
     const key = [name, subject];
     return session.write(async (transaction) => {
@@ -11,6 +11,7 @@ export const alertsOn = (session: Session): AlertStore => ({
         `select ${lastSentAt} as sent_at from ringback.alerts where name = $1 and subject = $2 for update`,
         key,
       );
+      if (wasRaised && !before) return undefined;
       const [toSend] = await transaction.query<{ since: number }>(
         `insert into ringback.alerts as a (name, subject, since, sent_at, notified_at, found_at, message)
          values ($1, $2, $3, $3, $4, $3, $5)

@@ -40,8 +40,10 @@ export function prepareAlerts(database: Database.Database) {
 
   return {
     raise(alert: FoundAlert): AlertToSend | undefined {
-      const found = { ...alert, notifies: Number(alert.notifies) };
-      const isNew = !lastSentAt.get(found);
+      const { wasRaised, ...found } = { ...alert, notifies: Number(alert.notifies) };
+      const sentAt = lastSentAt.get(found) as number | undefined;
+      if (wasRaised && sentAt === undefined) return undefined;
+      const isNew = !sentAt;
       const since = raise.get(found) as number | undefined;
       if (since !== undefined) return { since, isNew };
       update.run(found);
