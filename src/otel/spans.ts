@@ -58,7 +58,7 @@ function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAtte
   const span = beginSpan(
     tracer,
     `process ${attempt.handler}`,
-    { kind: SpanKind.CONSUMER, links, root: true, attributes: attributesOf(attempt) },
+    { kind: SpanKind.CONSUMER, links, attributes: attributesOf(attempt) },
     ROOT_CONTEXT,
   );
   // Not in the active context, which may be that of another delivery that made this attempt begin.
