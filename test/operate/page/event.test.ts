@@ -96,7 +96,7 @@ test('failed attempts have their numbers, also after a replay, which counts from
   expect(await page.evaluate(numbers)).toEqual([2, 1, 2, 1]);
 });
 
-test('a failed run leads to its handler, and to all that fails of it', async () => {
+test('a failed run leads to its handler, and to all its failures', async () => {
   const { receiver, logs } = await started({}, (r) =>
     r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => {
       throw new Error('the CRM is down');
@@ -106,7 +106,7 @@ test('a failed run leads to its handler, and to all that fails of it', async () 
   await logs.until('run_dead', 2);
   const { page, goTo } = await open(receiver);
   await goTo('/events/trace-1');
-  await page.getByRole('link', { name: 'all that fails of this handler' }).click();
+  await page.getByRole('link', { name: 'All failures of this handler' }).click();
   await page.locator('.group').getByText('2 dead').waitFor();
   await page.goBack();
   await page.getByRole('region', { name: 'Runs' }).getByRole('link', { name: 'crm' }).click();

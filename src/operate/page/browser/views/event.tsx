@@ -171,7 +171,7 @@ function Failures({ run: { handler, state, failures = [] } }: { readonly run: Ru
       </ol>
       {state !== 'done' && (
         <p class="links">
-          <a href={linkTo(['failures'], { handler })}>all that fails of this handler</a>
+          <a href={linkTo(['failures'], { handler })}>All failures of this handler</a>
         </p>
       )}
     </section>
