@@ -159,8 +159,8 @@ export interface Store<Transaction = UserDatabase> {
   /**
    * Notes that an event which may have killed a process is about to be read. If this process dies before `endReading`,
    * the crash counts in `readingCrashes` as well. If it dies later, the crash counts in `crashCount` alone if the event
-   * was read for a run, whose attempt follows, and not at all if it was read to find its handlers. Resolves to whether
-   * the claim still holds.
+   * was read for a run, whose attempt follows, and not at all if it was read to find its handlers while this process
+   * had no run of it. Resolves to whether the claim still holds.
    */
   beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean>;
   /** The event has been read. */

@@ -11,6 +11,7 @@ import {
   dueAt,
   endOf,
   eventOf,
+  handlerOf,
   only,
   presentTime,
   recordEnded,
@@ -292,6 +293,30 @@ describe('what a process had claimed', () => {
     await first.keepAlive();
     await first.keepAlive();
     expect(await first.claimEvents(10)).toMatchObject([{ crashCount: 2, readingCrashes: 1 }]);
+  });
+
+  test('counts for a death if it has read the event to find its other handlers while a run of it went on', async () => {
+    const { stores, silence } = await sharedInbox(3);
+    const [first, second, third] = stores;
+    if (!first || !second || !third) throw new Error('There are not three stores.');
+    await first.record(eventOf('a'), true).written;
+    await silence(0);
+    await second.keepAlive();
+    const [run] = second.runsOf(only(await second.claimEvents(10)), [handlerOf('one'), handlerOf('two')]);
+    if (run) await second.countAttempt(run);
+    await silence(0);
+    await third.keepAlive();
+    const again = only(await claimDue(third, handlerOf('one')));
+    await third.beginReading(again);
+    await third.endReading(again);
+    await third.countAttempt(again);
+    const event = only(await third.claimEvents(10));
+    await third.beginReading(event);
+    await third.endReading(event);
+    await silence(0);
+    await first.keepAlive();
+    await first.keepAlive();
+    expect(await first.claimEvents(10)).toMatchObject([{ crashCount: 2, readingCrashes: 0 }]);
   });
 
   test('is taken over whole: what it has had for minutes, and what it claimed since its last heartbeat', async () => {

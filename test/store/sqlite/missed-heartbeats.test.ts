@@ -4,7 +4,18 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
-import { claimedOf, claimedRun, done, endOf, eventOf, only, presentTime, runOf } from '../parts.ts';
+import {
+  claimDue,
+  claimedOf,
+  claimedRun,
+  done,
+  endOf,
+  eventOf,
+  handlerOf,
+  only,
+  presentTime,
+  runOf,
+} from '../parts.ts';
 
 let file: string;
 let clock: ManualClock;
@@ -66,6 +77,26 @@ test('its death does not count for an event that it has only read to find its ha
   expect(await here.claimEvents(10)).toMatchObject([
     { traceId: 'a', crashCount: 1 },
     { traceId: 'b', crashCount: 2 },
+  ]);
+});
+
+test('its death counts for an event that it has read to find its other handlers while a run of it went on', async () => {
+  const event = only(await claimedOf(elsewhere, eventOf('a')));
+  expect(await looks(4)).toEqual([0, 0, 0, 1]);
+  const routed = only(await elsewhere.claimEvents(10));
+  const [first] = elsewhere.runsOf(routed, [handlerOf('first'), handlerOf('second')]);
+  if (first) await elsewhere.countAttempt(first);
+  expect(await looks(4)).toEqual([0, 0, 0, 2]);
+  const again = only(await claimDue(elsewhere, handlerOf('first')));
+  await elsewhere.beginReading(again);
+  await elsewhere.endReading(again);
+  await elsewhere.countAttempt(again);
+  const other = only(await elsewhere.claimEvents(10));
+  await elsewhere.beginReading(other);
+  await elsewhere.endReading(other);
+  expect(await looks(4)).toEqual([0, 0, 0, 2]);
+  expect(await here.claimEvents(10)).toMatchObject([
+    { sequence: event.sequence, crashCount: 2, readingCrashes: 0 },
   ]);
 });
 

@@ -96,8 +96,10 @@ export class Settling {
 
   async endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
     const { sequence, process, isForAttempt } = claimToRead(claimed);
+    // A run of the event may be in its handler while the event is read for the others.
     await this.#parts.session.query(
-      `update ringback.crash_counts set being_read = false, tried_by = case when $3 then tried_by end
+      `update ringback.crash_counts set being_read = false, tried_by = case
+         when $3 or exists (select from ringback.runs r where r.sequence = $1 and claimed_by = $2) then tried_by end
        where sequence = $1 and tried_by = $2`,
       [sequence, process, isForAttempt],
     );

@@ -42,8 +42,11 @@ export function prepareSettling(database: Database.Database) {
   const beginReading = database.prepare(
     'update crash_counts set tried_by = ?, being_read = 1 where sequence = ?',
   );
+  // A run of the event may be in its handler while the event is read for the others.
   const endReading = database.prepare(`
-    update crash_counts set being_read = 0, tried_by = iif(?, tried_by, null) where sequence = ? and tried_by = ?`);
+    update crash_counts set being_read = 0, tried_by = case when @isForAttempt
+      or exists (select 1 from runs r where r.sequence = @sequence and claimed_by = @process) then tried_by end
+    where sequence = @sequence and tried_by = @process`);
   const endClaim = database.prepare('delete from claims where sequence = ? and process = ?');
   const countClaims = database
     .prepare('select count(*) from claims where sequence between ? and ? and process = ?')
@@ -102,7 +105,7 @@ export function prepareSettling(database: Database.Database) {
     },
 
     endReading: ({ sequence, process, isForAttempt }: ClaimToRead): void =>
-      void endReading.run(Number(isForAttempt), sequence, process),
+      void endReading.run({ sequence, process, isForAttempt: Number(isForAttempt) }),
 
     countAttempt(run: RunToWrite): number | undefined {
       const { sequence, handler, callId, isLast, process } = run;
