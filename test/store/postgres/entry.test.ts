@@ -3,13 +3,17 @@ import { Pool } from 'pg';
 import { expect, expectTypeOf, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { Session } from '../../../src/store/postgres/connection/session.ts';
+import { maxUserTransactions } from '../../../src/store/postgres/connection/target.ts';
 import { inboxDatabase } from '../../../src/store/postgres/connection/user-database.ts';
 import { type PostgresTransaction, postgres } from '../../../src/store/postgres/index.ts';
+import { ManualClock } from '../../support/clock.ts';
 import { bodyOf, deliver, secret } from '../../support/deliveries.ts';
+import { Gate } from '../../support/gate.ts';
 import { Logs } from '../../support/logs.ts';
 import { testDatabase, withClient } from '../../support/postgres.ts';
 import { createReceiver, type StoreFactory } from '../../support/public.ts';
 import { deliverUntilTaken } from '../../support/receiver.ts';
+import { openedAt } from './shared-inbox.ts';
 
 /** A receiver on Postgres that notes the calls of its events in a table of the user's, and is stopped when the test ends. */
 async function started(database: string | StoreFactory<PostgresTransaction>, orders: string) {
@@ -152,6 +156,22 @@ test('the database of a receiver that has stopped is closed, and makes no connec
   await receiver.stop();
   const late = database.transaction((tx) => tx.query('select 1'));
   await expect(late).rejects.toMatchObject({ code: 'database_closed' });
+});
+
+test('a transaction that waits until others have ended does not hold up the close of the store', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const store = await openedAt(connectionString, schema, new ManualClock());
+  const gate = new Gate();
+  const others = Array.from({ length: maxUserTransactions }, () =>
+    store.database.transaction(() => gate.pass()),
+  );
+  const late = store.database.transaction(() => {});
+  await gate.reached;
+  store.abandon();
+  onTestFinished(() => gate.open());
+  await expect(late).rejects.toMatchObject({ code: 'database_closed' });
+  gate.open();
+  await Promise.all(others);
 });
 
 test('a transaction for tables can not give its connection back itself', async () => {

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { ringbackError } from '../../../errors/errors.ts';
+import { unlessAborted } from '../../../kit/aborting.ts';
 import { type Clock, inTime } from '../../../kit/clock.ts';
 import { Semaphore } from '../../../kit/limiters.ts';
 import {
@@ -125,7 +126,7 @@ export class Session implements Connections {
     return this.#written(work, options).finally(end);
   }
 
-  /** Waits for others to end, if there are too many, for as long as for a connection. */
+  /** Waits for others to end, if there are too many, for as long as for a connection, until the store must close. */
   async #userTransaction(): Promise<() => void> {
     // The user's pool may have any number of connections.
     if (this.#target.pool) return () => {};
@@ -133,7 +134,12 @@ export class Session implements Connections {
     const begun = this.#userTransactions.acquire();
     const late = () => new Error(`other functions have kept the connections of ctx.commit for ${timeout} ms`);
     try {
-      return await inTime(this.clock, timeout, begun, late);
+      return await inTime(
+        this.clock,
+        timeout,
+        unlessAborted(this.signal, () => begun),
+        late,
+      );
     } catch (error) {
       void begun.then((end) => end());
       throw error;
@@ -163,7 +169,7 @@ export class Session implements Connections {
 
   /** From now on, statements that the database doesn't answer soon fail: they may wait for a lock that never comes. */
   abandon(): void {
-    this.#store.stop.abort();
+    this.#store.stop.abort(ringbackError('database_closed', { database: this.name }));
   }
 
   /** Once the store is closed, nothing makes a connection again: nobody would end it. */
