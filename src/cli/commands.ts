@@ -37,11 +37,14 @@ export async function addWanted(
 }
 
 /**
- * Refuses empty values, which mostly come from shell variables that aren't set, of options and arguments without a parser
- * of their own. Otherwise it would depend on the function that reads them how they are refused, and with which exit code.
+ * Refuses empty values of options and arguments without a parser of their own: they mostly come from shell variables that
+ * aren't set. Otherwise it would depend on what reads them how they are refused, and with which exit code.
  */
 function refuseEmptyValues({ options, registeredArguments }: Command): void {
-  for (const one of [...options.filter(({ required }) => required), ...registeredArguments]) {
+  for (const one of [
+    ...options.filter(({ required, optional }) => required || optional),
+    ...registeredArguments,
+  ]) {
     if (one.parseArg !== undefined) continue;
     if (one.variadic)
       one.argParser((value, before: readonly string[] | undefined) => [...(before ?? []), given(value)]);

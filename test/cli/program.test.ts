@@ -98,6 +98,8 @@ describe('the command', () => {
     ],
     [['inbox', 'pause', 'journal', '--reason', ''], "option '--reason <text>' has an invalid value."],
     [['inbox', 'history', '--handler', ''], "option '--handler <name>' has an invalid value."],
+    [['inbox', 'erase', '--call-id', ' '], "option '--call-id <id>' has an invalid value."],
+    [['sandbox', '--adversary', ''], "option '--adversary [seed]' has an invalid value."],
     [
       ['signature', 'detect', '--request', 'one.http', ''],
       "option '--request <file...>' has an invalid value.",

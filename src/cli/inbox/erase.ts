@@ -17,7 +17,7 @@ export function addErase(inbox: Command): void {
   const byCall = new Option('--call-id <id>', 'erase this call');
   const byPhoneNumber = new Option('--phone-number <number>', 'erase every call that names this number');
   takesAccount(inbox.command('erase'))
-    .addOption(byCall.argParser(argument('the id of a call', readText)).conflicts('phoneNumber'))
+    .addOption(byCall.conflicts('phoneNumber'))
     .addOption(byPhoneNumber.argParser(argument('a phone number of at least 7 digits', readPhoneNumber)))
     .option(...databaseOption)
     .option('--yes', "erase it; this can't be undone")
@@ -37,10 +37,6 @@ export function addErase(inbox: Command): void {
       if (erased.events + erased.quarantined === 0) remark('no event and no delivery in quarantine matches');
       else if (dryRun) remark('Nothing was erased. To erase this, add --yes.');
     });
-}
-
-function readText(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function readPhoneNumber(value: unknown): string | undefined {
