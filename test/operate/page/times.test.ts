@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../../support/deliveries.ts';
+import { RetryLater } from '../../support/public.ts';
 import { started } from '../../support/receiver.ts';
 
 const { open } = browserForTests();
@@ -56,8 +57,9 @@ test.each([
   await clock.timer(30_000);
   clock.advance(30_003);
   await expect.poll(async () => (await receiver.history.list()).length).toBe(1);
+  clock.advance(69_997);
   const { page, goTo } = await open(receiver, () => 'all', { timezoneId: 'Europe/Berlin' });
-  await page.clock.setFixedTime(Date.parse(end) + 10_000);
+  await page.clock.setFixedTime(clock.now());
   await goTo('/');
   const labels = await page.locator('.plot').first().locator('.lines > svg text').allTextContents();
   expect(labels.filter((label) => label.includes(':'))).toEqual(times);
@@ -86,16 +88,15 @@ test('how long ago something was is true also when nothing has happened since', 
 test('a time that is to come is said to be', async () => {
   const clock = new ManualClock(Date.parse('2026-03-01T12:00:00Z'));
   const { receiver, logs } = await started({ clock }, (r) =>
-    r.on('*', { name: 'crm', retry: { base: '1h' } }, () => {
-      throw new Error('the CRM is down');
+    r.on('*', () => {
+      throw new RetryLater('90s', 'the CRM is down');
     }),
   );
   const body = bodyOf({ traceId: 'trace-1' });
   await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
   await logs.until('run_retry');
-  const due = (await receiver.events.get('trace-1'))?.runs[0]?.dueAt?.getTime() ?? 0;
   const { page, goTo } = await open(receiver);
-  await page.clock.setFixedTime(due - 90_000);
+  await page.clock.setFixedTime(clock.now());
   await goTo('/events/trace-1');
   expect(await page.locator('td time').getAttribute('title')).toMatch(/ UTC, in 1 min 30 s$/);
 });
@@ -117,4 +118,22 @@ test.each([-600_000, 600_000])('a computer whose clock is off by %i ms shows the
   await goTo('/');
   const figure = page.locator('.figure').filter({ hasText: 'Deliveries' });
   await figure.getByText('0.2 a minute').waitFor();
+});
+
+test('a computer that slept until the answer arrived goes by its own clock', async () => {
+  const clock = new ManualClock(Date.parse('2026-03-01T12:00:00Z'));
+  const { receiver } = await started({ clock });
+  const body = bodyOf({ traceId: 'trace-1' });
+  await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  const { page, goTo } = await open(receiver);
+  await page.clock.setFixedTime(clock.now());
+  await page.route('**/api/access', async (route) => {
+    const answer = await route.fetch();
+    clock.advance(3_600_000);
+    await page.clock.setFixedTime(clock.now());
+    await route.fulfill({ response: answer });
+  });
+  await goTo('/events/trace-1');
+  // When it happened, arrived and was signed.
+  await expect.poll(() => page.getByText('1 h ago').count()).toBe(3);
 });

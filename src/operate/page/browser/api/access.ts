@@ -21,7 +21,8 @@ export function useAccess(): Access {
 }
 
 export async function loadAccess(): Promise<Access> {
+  const asked = Date.now();
   const { by, actions, now } = await get<Result<'Access'>>('/access');
-  noteReceiverTime(now);
+  noteReceiverTime(now, asked);
   return { by, mayDo: (action) => actions.includes(action) };
 }

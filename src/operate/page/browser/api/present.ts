@@ -5,10 +5,12 @@ const tolerance = 60_000;
 
 let offset = 0;
 
-/** Notes the time that the receiver has just told. */
-export function noteReceiverTime(now: string): void {
-  const found = Date.parse(now) - Date.now();
-  offset = Math.abs(found) < tolerance ? 0 : found;
+/** Notes the time that the receiver has told in its answer to a request that was sent at `asked`. */
+export function noteReceiverTime(now: string, asked: number): void {
+  const [told, answered] = [Date.parse(now), Date.now()];
+  // A computer that slept in between has a clock that is right.
+  const isRight = told > asked - tolerance && told < answered + tolerance;
+  offset = isRight ? 0 : told - answered;
 }
 
 export function presentTime(): number {

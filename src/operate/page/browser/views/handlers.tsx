@@ -97,9 +97,10 @@ function moreOf({ pause, here }: HandlerState) {
   if (!pause && waiting === 0) return undefined;
   return (
     <>
-      {pause && <Paused pause={pause} />}{' '}
+      {pause && <Paused pause={pause} />}
       {here && waiting > 0 && (
         <span class="faint">
+          {pause && ' '}
           {counted(here.active, 'run is', 'runs are')} active in this process, and{' '}
           {counted(waiting, 'waits', 'wait')}.
         </span>
