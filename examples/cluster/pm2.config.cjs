@@ -10,8 +10,8 @@ module.exports = {
       instances: 4,
       // The receiver gives active runs ten seconds. Without this, pm2 kills the worker after 1.6.
       kill_timeout: 20_000,
-      // A new worker opens the inbox before it listens. Without this, a reload ends the old one after 3 s even if the new
-      // one doesn't listen yet.
+      // A new worker opens the inbox before it listens. Without this, a reload ends the old one after 3 s even if the
+      // new one doesn't listen yet.
       listen_timeout: 60_000,
     },
   ],

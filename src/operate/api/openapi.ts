@@ -60,7 +60,8 @@ const changesOperation = {
   summary: 'Which lists may have changed, as server-sent events',
   description:
     'Needs the action `look`. Each event is named `changed`, and its data is JSON such as `{"topics":["events"]}`. ' +
-    'It is refused to pages of other origins. The stream ends after some minutes: connect again, as browsers do automatically.',
+    'It is refused to pages of other origins. The stream ends after some minutes: connect again, as browsers do ' +
+    'automatically.',
   responses: {
     200: {
       description: 'What may have changed',

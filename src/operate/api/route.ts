@@ -55,8 +55,8 @@ export interface Route {
   readonly action?: Action | readonly Action[];
   readonly summary: string;
   /**
-   * `search` if it may go through the whole inbox, `longRead` if it may read much in one go: of each, few are worked on at
-   * the same time, and a long read waits for no search.
+   * `search` if it may go through the whole inbox, `longRead` if it may read much in one go: of each, few are worked on
+   * at the same time, and a long read waits for no search.
    */
   readonly bound?: 'search' | 'longRead';
   readonly query?: z.ZodObject;
