@@ -37,8 +37,8 @@ export async function addWanted(
 }
 
 /**
- * Refuses empty values of options and arguments without a parser of their own: they mostly come from shell variables that
- * aren't set. Otherwise it would depend on what reads them how they are refused, and with which exit code.
+ * Refuses empty values of options and arguments without a parser of their own: they mostly come from shell variables
+ * that aren't set. Otherwise it would depend on what reads them how they are refused, and with which exit code.
  */
 function refuseEmptyValues({ options, registeredArguments }: Command): void {
   for (const one of [

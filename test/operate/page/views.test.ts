@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
 import { bodyOf, deliver, deliverAll, otherSecret, signedHeaders } from '../../support/deliveries.ts';
+import { Gate } from '../../support/gate.ts';
 import { started } from '../../support/receiver.ts';
 
 const { open } = browserForTests();
@@ -195,4 +196,33 @@ test('going back leads to where the list was, and a link to the top of its view'
   await page.goForward();
   await page.getByRole('heading', { name: 'Call call-20' }).waitFor();
   await expect.poll(place).toBe(0);
+});
+
+test('a list that is left before it is there again keeps its place', async () => {
+  const { receiver } = await started();
+  await deliverAll(
+    receiver,
+    Array.from({ length: 60 }, (_, index) => bodyOf({ traceId: `trace-${index}`, callId: `call-${index}` })),
+  );
+  const { page, goTo } = await open(receiver, () => 'all', { viewport: { width: 390, height: 700 } });
+  const place = () => page.evaluate<number>('scrollY');
+  await goTo('/events');
+  const link = page.getByRole('link', { name: 'call-20', exact: true });
+  await link.scrollIntoViewIfNeeded();
+  const before = await place();
+  await link.click();
+  await page.getByRole('heading', { name: 'Call call-20' }).waitFor();
+  const list = new Gate();
+  await page.route(/\/api\/events(?!\/|.*callId)/, async (route) => {
+    await list.pass();
+    await route.continue().catch(() => {});
+  });
+  await page.goBack();
+  await list.reached;
+  await page.goForward();
+  await page.getByRole('heading', { name: 'Call call-20' }).waitFor();
+  list.open();
+  await page.goBack();
+  await link.waitFor();
+  await expect.poll(place).toBe(before);
 });
