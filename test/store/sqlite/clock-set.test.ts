@@ -4,7 +4,19 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { Script } from '../../support/process.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
-import { claimDue, dueAt, eventOf, only, recordEnded } from '../parts.ts';
+import { ofCall, strict } from '../conformance/one-call.ts';
+import {
+  claimDue,
+  claimedRun,
+  dead,
+  done,
+  dueAt,
+  endOf,
+  eventOf,
+  firstStep,
+  only,
+  recordEnded,
+} from '../parts.ts';
 
 const day = 86_400_000;
 const present = 20_000 * day;
@@ -62,4 +74,22 @@ test('a retry that is claimed while the clock is set back is due when it is give
   await first.close();
   const second = await opened(file, clock);
   expect(await claimDue(second, undefined, { now: clock.now() })).toMatchObject([{ traceId: 'a' }]);
+});
+
+test('a retry that is blocked while the clock is set back keeps its wait', async () => {
+  const clock = new ManualClock(present);
+  const store = await opened(temporaryDatabase(), clock);
+  const replayed = await claimedRun(store, ofCall('a'), strict);
+  await store.settle(replayed, endOf(dead, { decidedAt: present }));
+  const run = await claimedRun(store, ofCall('b'), strict);
+  const { sequence, callId, handler } = replayed;
+  const candidate = { sequence, callId, handler, order: 'strict', isJoin: false } as const;
+  await store.events.requeue({ candidates: [candidate], onlyDead: true, step: await firstStep(store) });
+  await store.settle(run, endOf(dueAt(present + 10_000), { decidedAt: present }));
+  expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 1 });
+  clock.setWallClock(-day);
+  await store.keepAlive();
+  const before = only(await claimDue(store, strict, { now: clock.now() }));
+  await store.settle(before, endOf(done, { decidedAt: clock.now() }));
+  expect(await store.nextDue('handler')).toBe(clock.now() + 10_000);
 });
