@@ -3,6 +3,7 @@ import { Client, type Pool, type PoolClient } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   claimDue,
+  claimedOf,
   claimedRun,
   dead,
   done,
@@ -17,7 +18,7 @@ import {
 import { rollbackTimeout } from '../../../src/store/postgres/connection/transaction.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { behindProxy, testDatabase, withClient } from '../../support/postgres.ts';
-import { openedOnPool } from './opened-postgres.ts';
+import { openedOnPool, openedPostgres } from './opened-postgres.ts';
 import { openedAt } from './shared-inbox.ts';
 
 describe('a commit on Postgres whose answer is lost', () => {
@@ -214,3 +215,18 @@ function onceAnswered(client: PoolClient, answer: string, onCut: () => void): vo
     } else for (const listener of listeners) listener(chunk);
   });
 }
+
+test('the end of a run that is written again after a lost answer ends the claim on the event', async () => {
+  const { store, session } = await openedPostgres();
+  const event = only(await claimedOf(store, eventOf('a')));
+  const [first, second] = store.runsOf(event, [handlerOf('one'), handlerOf('two')]);
+  if (!first || !second) throw new Error('nothing was routed');
+  // What the first write has left, beside another run of the event.
+  await session.query(`
+    insert into ringback.runs (sequence, handler, call_id, state, attempts, settled_at)
+    select sequence, 'one', call_id, 'dead', 1, 1 from ringback.events`);
+  expect(await store.settle(second, endOf(done))).toBe('settled');
+  expect((await store.counts()).events).toEqual({ new: 1, open: 0, done: 0 });
+  expect(await store.settle(first, endOf(dead))).toBe('lost');
+  expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
+});
