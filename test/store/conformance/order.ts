@@ -16,6 +16,7 @@ import {
   only,
   presentTime,
   recordEnded,
+  runOf,
   traceIdsOf,
 } from '../parts.ts';
 import { none, ofCall, orders, storeDue, storeUnbegun, strict } from './one-call.ts';
@@ -126,6 +127,20 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
       expect(run.traceId).toBe('b');
       expect(store.mayRun(run)).toBe(true);
     });
+
+    test.each(['waits', 'is claimed'])(
+      'an event is not claimed as it is written while a stored run of its call %s',
+      async (first) => {
+        const store = await opened();
+        await storeDue(store, { a: 300 });
+        if (first === 'is claimed') only(await claimDue(store, strict));
+        expect(await store.record(eventOf('of another call'), true).claimed).toBeDefined();
+        expect(await store.record(ofCall('b'), true).claimed).toBeUndefined();
+        const run = runOf(store, only(await store.claimEvents(10)), strict);
+        expect(run.traceId).toBe('b');
+        expect(store.mayRun(run)).toBe(false);
+      },
+    );
 
     test('claimed strictly, a run waits for the earlier ones of its handler and call, and for no others', async () => {
       const store = await opened();
