@@ -13,6 +13,7 @@ import {
   eventOf,
   firstStep,
   handlerOf,
+  only,
   presentTime,
 } from '../parts.ts';
 import { openedPostgres } from './opened-postgres.ts';
@@ -117,6 +118,46 @@ describe('replays in Postgres', () => {
     const dismissal = await dismissalOf(store, [first.sequence]);
     await Promise.all([store.events.dismiss(dismissal), store.events.requeue(step)]);
     expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 4 });
+  });
+});
+
+describe('the end of an attempt in Postgres', () => {
+  const ofCall = ['a', 'b'].map((traceId) => eventOf(traceId, { callId: 'call-1' }));
+
+  test('blocks no run behind one that is just being settled, which would not unblock it', async () => {
+    const { store, session } = await openedPostgres();
+    const [first, second] = await claimedRuns(store, ofCall, strict);
+    if (!first || !second) throw new Error('two runs are claimed');
+    await store.settle(first, endOf(dueAt(0)));
+    let settled: Promise<unknown> | undefined;
+    await session.write(async (transaction) => {
+      await transaction.query("update ringback.runs set state = 'done' where sequence = $1", [
+        first.sequence,
+      ]);
+      settled = store.settle(second, endOf(dueAt(0)));
+      await Promise.race([settled, untilAnotherWaits(transaction)]);
+    });
+    expect(await settled).toBe('settled');
+    expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 0 });
+  });
+
+  test('does not unblock a run that is just being dismissed', async () => {
+    const { store, session } = await openedPostgres();
+    const [first, second] = await claimedRuns(store, ofCall, strict);
+    if (!first || !second) throw new Error('two runs are claimed');
+    await store.settle(first, endOf(dueAt(0)));
+    await store.requeue(second);
+    const again = only(await claimDue(store, strict));
+    let settled: Promise<unknown> | undefined;
+    await session.write(async (transaction) => {
+      await transaction.query("update ringback.runs set state = 'done' where sequence = $1", [
+        second.sequence,
+      ]);
+      settled = store.settle(again, endOf(done));
+      await Promise.race([settled, untilAnotherWaits(transaction)]);
+    });
+    expect(await settled).toBe('settled');
+    expect((await store.counts()).runs).toMatchObject({ due: 0, blocked: 0 });
   });
 });
 
