@@ -252,6 +252,19 @@ describe('alerts', () => {
     },
   );
 
+  test('are over for a handler that has succeeded six minutes after its last failure, not before', async () => {
+    const { logs, send, look, states } = await watched({ failedAttempts: 3, oldestWaiting: false });
+    for (const traceId of ['late-1', 'late-2', 'late-3']) await send(traceId);
+    await logs.until('run_retry', 3);
+    await look();
+    await send('good-1');
+    await logs.until('run_done');
+    for (let count = 2; count <= 5; count += 1) await look();
+    expect(states()).toEqual(['handler_failing crm raised']);
+    await look();
+    expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
+  });
+
   test('are over for a fixed handler although muted failures continue', { tags: 'long' }, async () => {
     const { receiver, logs, send, look, states } = await watched({ failedAttempts: 3, deadLetters: false });
     for (const traceId of ['late-1', 'late-2', 'late-3', 'bad-0']) await send(traceId);
@@ -463,7 +476,7 @@ describe('alerts', () => {
       await look(hour);
       expect(notified).toEqual([]);
       await send('good-1');
-      await look(28 * minute);
+      await look(29 * minute);
       expect(notified).toEqual([]);
       await look(2 * minute);
       expect(states()).toEqual(['no_deliveries raised']);
@@ -561,6 +574,22 @@ describe('alerts', () => {
     await telling.receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
     await expect.poll(states).toEqual(['dead_letters raised', 'dead_letters over']);
     expect(await raised()).toEqual([]);
+  });
+
+  test('are ended by a process with notify, although one without it looks first', async () => {
+    const database = temporaryDatabase();
+    const start = Date.now();
+    const one = (notifies: boolean) =>
+      watched({ failedAttempts: false }, { clock: new ManualClock(start), database, notifies });
+    const [silent, telling] = [await one(false), await one(true)];
+    await telling.send('bad-1');
+    await expect.poll(async () => (await telling.receiver.counts()).runs.dead).toBe(1);
+    await telling.look();
+    await silent.look();
+    await telling.receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
+    await silent.look();
+    await telling.look();
+    expect(telling.states()).toEqual(['dead_letters raised', 'dead_letters over']);
   });
 
   test(
