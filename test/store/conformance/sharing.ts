@@ -257,23 +257,28 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect(await claimDue(other, join, anyTime)).toMatchObject([{ traceId: 'late' }]);
     });
 
-    test('an event is not claimed as it is written while another works on its call', async () => {
-      const under = makeStore();
-      const [one, other] = [
-        await openedOf(under, clockWithoutWriteTimeout),
-        await openedOf(under, clockWithoutWriteTimeout),
-      ];
-      await claimedOf(one, eventOf('a', { callId: 'call-1' }));
-      const claimed: string[] = [];
-      for (const [traceId, callId] of [
-        ['b', 'call-2'],
-        ['c', 'call-2'],
-        ['d', 'call-1'],
-      ] as const) {
-        if (await other.record(eventOf(traceId, { callId }), true).claimed) claimed.push(traceId);
-      }
-      expect(claimed).toEqual(['b', 'c']);
-    });
+    test.each(['has claimed', 'has recorded'])(
+      'an event is not claimed as it is written while another works on what it %s of its call',
+      async (how) => {
+        const under = makeStore();
+        const [one, other] = [
+          await openedOf(under, clockWithoutWriteTimeout),
+          await openedOf(under, clockWithoutWriteTimeout),
+        ];
+        const first = eventOf('a', { callId: 'call-1' });
+        if (how === 'has claimed') await claimedOf(one, first);
+        else expect(await one.record(first, true).claimed).toBeDefined();
+        const claimed: string[] = [];
+        for (const [traceId, callId] of [
+          ['b', 'call-2'],
+          ['c', 'call-2'],
+          ['d', 'call-1'],
+        ] as const) {
+          if (await other.record(eventOf(traceId, { callId }), true).claimed) claimed.push(traceId);
+        }
+        expect(claimed).toEqual(['b', 'c']);
+      },
+    );
 
     test('one store notices what another has changed', async () => {
       const under = makeStore();
