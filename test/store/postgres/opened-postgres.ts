@@ -2,6 +2,7 @@ import { Pool, type PoolClient } from 'pg';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/kit/clock.ts';
 import { Session } from '../../../src/store/postgres/connection/session.ts';
+import type { Transaction } from '../../../src/store/postgres/connection/transaction.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { ManualClock } from '../../support/clock.ts';
@@ -140,4 +141,15 @@ export async function statementsThatWait(session: Session): Promise<number> {
     [`%${session.statements.schema}%`],
   );
   return waiting.length;
+}
+
+/** Waits until another transaction waits for this one. */
+export async function untilAnotherWaits(transaction: Transaction): Promise<void> {
+  for (let look = 0; look < 1_000; look += 1) {
+    const waiting = await transaction.query(
+      'select 1 from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))',
+    );
+    if (waiting.length > 0) return;
+    await transaction.query('select pg_stat_clear_snapshot()');
+  }
 }

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ReplayCandidate, ReplayWrite } from '../../../src/store/event-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { Transaction } from '../../../src/store/postgres/connection/transaction.ts';
 import {
   claimDue,
   claimedRuns,
@@ -16,7 +15,7 @@ import {
   only,
   presentTime,
 } from '../parts.ts';
-import { openedPostgres } from './opened-postgres.ts';
+import { openedPostgres, untilAnotherWaits } from './opened-postgres.ts';
 
 const strict = handlerOf('handler', { order: 'strict' });
 
@@ -160,14 +159,3 @@ describe('the end of an attempt in Postgres', () => {
     expect((await store.counts()).runs).toMatchObject({ due: 0, blocked: 0 });
   });
 });
-
-/** Waits until another transaction waits for this one. */
-async function untilAnotherWaits(transaction: Transaction): Promise<void> {
-  for (let look = 0; look < 1_000; look += 1) {
-    const waiting = await transaction.query(
-      'select 1 from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))',
-    );
-    if (waiting.length > 0) return;
-    await transaction.query('select pg_stat_clear_snapshot()');
-  }
-}

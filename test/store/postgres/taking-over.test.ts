@@ -14,9 +14,11 @@ import {
   handlerOf,
   only,
   presentTime,
+  record,
   recordEnded,
   runOf,
 } from '../parts.ts';
+import { openedPostgres, untilAnotherWaits } from './opened-postgres.ts';
 import { openedAt, sharedInbox } from './shared-inbox.ts';
 
 type SharedInbox = Awaited<ReturnType<typeof sharedInbox>>;
@@ -332,6 +334,22 @@ describe('what a process had claimed', () => {
     expect(await other?.keepAlive()).toEqual({ takenOver: 5 });
     const taken = await other?.claimEvents(10);
     expect(taken?.map(({ traceId }) => traceId)).toEqual(['slow', 'slower', 'b', 'c', 'd']);
+  });
+
+  test('stays as it was once another has begun to take it over: it claims nothing more', async () => {
+    const { store, session } = await openedPostgres();
+    await record(store, eventOf('a'));
+    let claimed: ReturnType<typeof store.claimEvents> | undefined;
+    await session.write(async (transaction) => {
+      await transaction.query(
+        "select pg_advisory_xact_lock(hashtextextended('ringback.processes', id)) from ringback.processes",
+      );
+      await transaction.query('delete from ringback.processes');
+      claimed = store.claimEvents(10);
+      await Promise.race([claimed, untilAnotherWaits(transaction)]);
+    });
+    expect(await claimed).toEqual([]);
+    expect((await store.counts()).events).toEqual({ new: 1, open: 0, done: 0 });
   });
 
   test('is taken over without what has ended, although the ends are being cleared', async () => {
