@@ -235,15 +235,15 @@ describe('alerts', () => {
     { tags: 'long' },
     async () => {
       const { logs, send, look, states } = await watched({ failedAttempts: 3, oldestWaiting: false });
-      for (const traceId of ['late-1', 'late-2', 'late-3', 'late-4']) await send(traceId);
+      for (const traceId of ['good-0', 'late-1', 'late-2', 'late-3', 'late-4']) await send(traceId);
       await logs.until('run_retry', 4);
       await look();
       expect(states()).toEqual(['handler_failing crm raised']);
-      // Nothing happens: nobody knows whether it is well.
-      await look(4 * minute);
+      // Nothing happens: nobody knows whether it is well, nor whether the one success was the last attempt.
+      await look(6 * minute);
       expect(states()).toHaveLength(1);
       await send('good-1');
-      await logs.until('run_done');
+      await logs.until('run_done', 2);
       await look();
       expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
       // It stays so, although nothing has happened since and the failures are still among the last 15 minutes.
@@ -590,6 +590,21 @@ describe('alerts', () => {
     await silent.look();
     await telling.look();
     expect(telling.states()).toEqual(['dead_letters raised', 'dead_letters over']);
+  });
+
+  test('of which nobody was notified are over without a notification', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const silent = await watched({ failedAttempts: false }, { clock, database, notifies: false });
+    await silent.send('bad-1');
+    await silent.logs.until('run_dead');
+    await silent.look();
+    expect(await silent.receiver.alerts.list()).toHaveLength(1);
+    await silent.receiver.stop();
+    const telling = await watched({ deadLetters: 9, failedAttempts: false }, { clock, database });
+    for (let count = 0; count < 6; count += 1) await telling.look();
+    expect(await telling.receiver.alerts.list()).toEqual([]);
+    expect(telling.states()).toEqual([]);
   });
 
   test(
