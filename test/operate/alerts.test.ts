@@ -512,6 +512,10 @@ describe('alerts', () => {
     await send('good-2');
     await look(hour);
     expect(states()).toEqual(['no_deliveries raised']);
+    clock.setWallClock(hour);
+    await look();
+    expect(states()).toEqual(['no_deliveries raised']);
+    await look(hour);
     await send('good-3');
     await look();
     expect(states()).toEqual(['no_deliveries raised', 'no_deliveries over']);
