@@ -174,7 +174,8 @@ describe('what is not there', () => {
   });
 });
 
-test('going back leads to where the list was, and a link to the top of its view', async () => {
+/** A page that shows a list, scrolled to the link to a call. */
+async function scrolledList() {
   const { receiver } = await started();
   await deliverAll(
     receiver,
@@ -186,6 +187,11 @@ test('going back leads to where the list was, and a link to the top of its view'
   const link = page.getByRole('link', { name: 'call-20', exact: true });
   await link.scrollIntoViewIfNeeded();
   const before = await place();
+  return { page, place, link, before };
+}
+
+test('going back leads to where the list was, and a link to the top of its view', async () => {
+  const { page, place, link, before } = await scrolledList();
   expect(before).toBeGreaterThan(300);
   await link.click();
   await page.getByRole('heading', { name: 'Call call-20' }).waitFor();
@@ -199,17 +205,7 @@ test('going back leads to where the list was, and a link to the top of its view'
 });
 
 test('a list that is left before it is there again keeps its place', async () => {
-  const { receiver } = await started();
-  await deliverAll(
-    receiver,
-    Array.from({ length: 60 }, (_, index) => bodyOf({ traceId: `trace-${index}`, callId: `call-${index}` })),
-  );
-  const { page, goTo } = await open(receiver, () => 'all', { viewport: { width: 390, height: 700 } });
-  const place = () => page.evaluate<number>('scrollY');
-  await goTo('/events');
-  const link = page.getByRole('link', { name: 'call-20', exact: true });
-  await link.scrollIntoViewIfNeeded();
-  const before = await place();
+  const { page, place, link, before } = await scrolledList();
   await link.click();
   await page.getByRole('heading', { name: 'Call call-20' }).waitFor();
   const list = new Gate();
