@@ -58,7 +58,7 @@ describe('ringback inbox erase', () => {
       [2, /missing the option '--call-id <id>' or/, '--yes'],
       [2, /cannot be used with option/, ...ofCall, '--phone-number', '+15550100123'],
       [2, /It should be a phone number of at least 7 digits/, '--phone-number', '12'],
-      [2, /It should be the id of a call/, '--call-id', ''],
+      [2, /It should be text that is not empty/, '--call-id', ''],
     ];
     for (const [expected, sentence, ...args] of wrong) {
       const { code, stdout, stderr } = await ringback(['inbox', 'erase', ...args], { cwd: folder() });
