@@ -1,5 +1,4 @@
 import { type RefusalCode, jsonOfBufferFix, refusal, Refusal, refusals } from '../errors/refusals.ts';
-import { BoundedLines } from '../kit/bounded-lines.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Activity } from '../kit/activity.ts';
 import type { Tracing } from '../kit/tracing.ts';
@@ -9,7 +8,7 @@ import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-event.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
-import type { Telemetry } from '../receiver/telemetry.ts';
+import { BoundedReports, type LogEvent, type Telemetry } from '../receiver/telemetry.ts';
 import type { AcceptedSchemes } from './accepted-schemes.ts';
 import { accept } from './accept.ts';
 import { type Admission, admit, senderOf } from './admit.ts';
@@ -51,12 +50,6 @@ const overloaded = new Refusal('unavailable', 'inbox_overloaded');
 /** How many different fixes are logged per reason. Some quote what was sent, and a sender must not fill the log. */
 const maxExplained = 3;
 
-/** The log event for each status of a delivery that may be the copy of another. */
-const reportedAs = { duplicate: 'delivery_duplicate', quarantined: 'delivery_quarantined' } as const;
-
-/** The log events that whoever has a copy of a delivery can cause by sending it again. */
-type Repeatable = (typeof reportedAs)[keyof typeof reportedAs] | 'trace_id_differs';
-
 /** Takes a delivery through the stages, from the socket to the answer. Refusals of the stages are caught only here. */
 export class Intake {
   /** Whether deliveries are taken. `unstarted`: `start` was never called. `closed`: starting, stopping or stopped. */
@@ -64,25 +57,27 @@ export class Intake {
   readonly #parts: IntakeParts;
   readonly #bodies: InflightBodies;
   readonly #rotation: RotationWatch;
-  readonly #refusals: BoundedLines;
-  readonly #copies: BoundedLines<Repeatable>;
+  readonly #refusals: BoundedReports;
+  /** What whoever has a copy of a delivery can cause by sending it again. */
+  readonly #copies: Readonly<Record<'duplicate' | 'quarantined' | 'traceIdDiffers', BoundedReports>>;
   readonly #share: EventLoopShare;
   /** The fixes that have been logged, by reason, so that a flood for one reason leaves room for the others. */
   readonly #explained = new Map<string, Set<string>>();
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
-    const { limits, clock, admission } = parts;
+    const { limits, clock, admission, telemetry } = parts;
     const senderOfDelivery = (delivery: Delivery) => senderOf(delivery, admission.trustProxy);
     this.#bodies = new InflightBodies({ limits, clock, senderOf: senderOfDelivery });
     this.#share = new EventLoopShare(parts.clock, share);
-    this.#refusals = new BoundedLines(parts.clock, (fields) =>
-      parts.telemetry.log('delivery_refused', fields),
-    );
-    this.#copies = new BoundedLines<Repeatable>(parts.clock, (fields, event) =>
-      parts.telemetry.log(event, fields),
-    );
-    this.#rotation = new RotationWatch(parts.telemetry, () => parts.schemes.pinned);
+    const bounded = (event: LogEvent) => new BoundedReports(clock, telemetry, event);
+    this.#refusals = bounded('delivery_refused');
+    this.#copies = {
+      duplicate: bounded('delivery_duplicate'),
+      quarantined: bounded('delivery_quarantined'),
+      traceIdDiffers: bounded('trace_id_differs'),
+    };
+    this.#rotation = new RotationWatch(telemetry, () => parts.schemes.pinned);
   }
 
   /** See `RotationWatch`. */
@@ -119,8 +114,7 @@ export class Intake {
 
   /** Logs the refusals and copies that were only counted so far. */
   flushLog(): void {
-    this.#refusals.flush();
-    this.#copies.flush();
+    for (const reports of [this.#refusals, ...Object.values(this.#copies)]) reports.flush();
   }
 
   async #throughStages(inflight: InflightBody): Promise<RecordedDelivery> {
@@ -154,7 +148,7 @@ export class Intake {
     // Awaited only for a large body: a small one is recorded in the same turn as the check for overload.
     const reading = read instanceof Promise ? await read : read;
     if (reading.ok && reading.traceIdDiffers)
-      this.#reportRepeatable('trace_id_differs', { traceId: reading.event.traceId });
+      this.#copies.traceIdDiffers.add({}, { traceId: reading.event.traceId });
     const received = { bytes, headers, receivedAt, isIdSigned };
     const recorded = await recorder.record(reading, received);
     this.#rotation.verified();
@@ -165,15 +159,9 @@ export class Intake {
       if (pinning) await pinning;
     } else {
       const reason = reading.ok ? undefined : reading.reason;
-      this.#reportRepeatable(reportedAs[status], { traceId, secret, reason, quarantineId });
+      this.#copies[status].add({}, { traceId, secret, reason, quarantineId });
     }
     return recorded;
-  }
-
-  /** Bounds the lines; the diagnostics channel gets each. */
-  #reportRepeatable(event: Repeatable, fields: Readonly<Record<string, string | number | undefined>>): void {
-    this.#parts.telemetry.publish(event, fields);
-    this.#copies.add(event, {}, fields);
   }
 
   /**
@@ -207,9 +195,7 @@ export class Intake {
     }
     const { code, reason, fix, quarantineId } = problem;
     if (reason === 'not_recorded') this.#parts.onNotRecorded();
-    // Metrics get each of them.
-    telemetry.publish('delivery_refused', { code, reason, quarantineId });
-    this.#refusals.add(reason, { code, reason }, { quarantineId });
+    this.#refusals.add({ code, reason }, { quarantineId });
     const explained = this.#explained.get(reason) ?? new Set<string>();
     if (fix !== undefined && !explained.has(fix) && explained.size < maxExplained) {
       this.#explained.set(reason, explained.add(fix));

@@ -11,7 +11,6 @@ import { type Mounted, mounted } from '../http/mount.ts';
 import type { Authorize } from '../operate/api/access.ts';
 import { type ApiHandler, type ApiParts, apiHandler } from '../operate/api/api.ts';
 import { pageHandler } from '../operate/page/page.ts';
-import { BoundedLines } from '../kit/bounded-lines.ts';
 import type { Clock } from '../kit/clock.ts';
 import { locationThrownAt } from '../kit/error-location.ts';
 import { classOf, messageOf } from '../kit/error-text.ts';
@@ -32,7 +31,7 @@ import { Lifecycle, type StopOptions } from './lifecycle.ts';
 import type { CallEvent, Delivery, Reply } from '../events/model.ts';
 import { type ReceiverOptions, resolveOptions, shortDurationsOf } from './options.ts';
 import type { StoreCounts } from '../store/store.ts';
-import type { LogEvent } from './telemetry.ts';
+import { BoundedReports } from './telemetry.ts';
 import type { Parts } from './wiring.ts';
 
 /** A function that handles the events of some names. */
@@ -120,8 +119,9 @@ export class Receiver<Transaction = UserDatabase> {
     this.take = this.#parts.intake.take;
     this.fetch = fetchHandler(this.take);
     // Anybody can send what the app's middleware fails at.
-    const report = this.#boundedReport('answer_failed');
-    this.#onAnswerFailed = (error) => report({ cause: classOf(error), location: locationThrownAt(error) });
+    const reports = new BoundedReports(this.#clock, this.#parts.telemetry, 'answer_failed');
+    this.#onAnswerFailed = (error) =>
+      reports.add({ cause: classOf(error), location: locationThrownAt(error) });
   }
 
   /**
@@ -300,20 +300,10 @@ export class Receiver<Transaction = UserDatabase> {
   #mounted(handlerOf: (parts: ApiParts) => ApiHandler, authorize: Authorize): Mounted {
     const { changes } = this.#parts;
     // Anybody can make an `authorize` throw that doesn't expect what was sent.
-    const report = this.#boundedReport('api_failed');
-    const onFailed = (error: unknown) => report({ cause: messageOf(error) });
+    const reports = new BoundedReports(this.#clock, this.#parts.telemetry, 'api_failed');
+    const onFailed = (error: unknown) => reports.add({ cause: messageOf(error) });
     const operations = { ...this.#parts, clock: this.#clock };
     return mounted(handlerOf({ operations, changes, authorize, onFailed }), onFailed);
-  }
-
-  /** Reports what anybody can cause. Lines with the same fields are bounded; the diagnostics channel gets each. */
-  #boundedReport(event: LogEvent): (fields: Readonly<Record<string, string | undefined>>) => void {
-    const { telemetry } = this.#parts;
-    const lines = new BoundedLines(this.#clock, (fields) => telemetry.log(event, fields));
-    return (fields) => {
-      telemetry.publish(event, fields);
-      lines.add(Object.values(fields).join(' '), fields);
-    };
   }
 
   /**

@@ -6,6 +6,8 @@
  */
 import { type Channel, channel } from 'node:diagnostics_channel';
 import type { Logger } from 'pino';
+import { BoundedLines } from '../kit/bounded-lines.ts';
+import type { Clock } from '../kit/clock.ts';
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
 
@@ -190,3 +192,29 @@ export class Telemetry {
     }
   }
 }
+
+/** Reports a log event that anybody can cause: its lines are bounded, and the diagnostics channel gets each. */
+export class BoundedReports {
+  readonly #telemetry: Telemetry;
+  readonly #event: LogEvent;
+  readonly #lines: BoundedLines;
+
+  constructor(clock: Clock, telemetry: Telemetry, event: LogEvent) {
+    this.#telemetry = telemetry;
+    this.#event = event;
+    this.#lines = new BoundedLines(clock, (fields) => telemetry.log(event, fields));
+  }
+
+  /** The lines with the same `common` fields are bounded together; one that stands for several has only these. */
+  add(common: BoundedFields, own: BoundedFields = {}): void {
+    this.#telemetry.publish(this.#event, { ...common, ...own });
+    this.#lines.add(Object.values(common).join(' '), common, own);
+  }
+
+  /** Logs what was only counted so far. */
+  flush(): void {
+    this.#lines.flush();
+  }
+}
+
+type BoundedFields = Readonly<Record<string, string | number | undefined>>;
