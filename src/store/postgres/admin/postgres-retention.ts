@@ -2,6 +2,7 @@ import type { EventCount, RetentionStore } from '../../retention-store.ts';
 import { type Sequence, erasedIdentity, identityKey } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
+import { isUnused } from '../work/failures.ts';
 import { clean } from './cleaning.ts';
 import { removeQuarantined } from './keep-delivery.ts';
 import { look } from './look.ts';
@@ -11,7 +12,7 @@ import { forgetCalls, lockReplaysAndRemovals, removeEvents } from './removal.ts'
 const atOnce = 200;
 
 /** SQL: no run is in the group of failures, whose message may quote a removed event. */
-const isUnused = "message <> '' and not exists (select from ringback.runs where failure = fingerprint)";
+const mayQuoteRemoved = `message <> '' and ${isUnused}`;
 
 /** Retention and erasure in Postgres, where vacuum removes deleted rows from the files. */
 export const retentionOn = (session: Session): RetentionStore => ({
@@ -59,11 +60,11 @@ export const retentionOn = (session: Session): RetentionStore => ({
     session.write(async (transaction) => {
       // Waits for runs that are just failing in one of these ways; the next statement sees them.
       const unused = await transaction.query<{ id: number }>(
-        `select id from ringback.failure_groups where ${isUnused} order by id for update`,
+        `select id from ringback.failure_groups where ${mayQuoteRemoved} order by id for update`,
       );
       if (unused.length === 0) return;
       await transaction.query(
-        `update ringback.failure_groups set message = '' where id = any ($1) and ${isUnused}`,
+        `update ringback.failure_groups set message = '' where id = any ($1) and ${mayQuoteRemoved}`,
         [unused.map(({ id }) => id)],
       );
     }),

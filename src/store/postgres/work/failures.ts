@@ -2,6 +2,9 @@ import { type Failure, groupsChecked, maxFailures, maxGroups } from '../../failu
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import type { RunEndRow } from '../../shared/run-to-write.ts';
 
+/** SQL: no run is in the group of failures. */
+export const isUnused = 'not exists (select from ringback.runs where failure = fingerprint)';
+
 /** Keeps a failed attempt, in the transaction that settles its run. */
 export async function keepFailure(transaction: Transaction, row: RunEndRow, failure: Failure): Promise<void> {
   const { sequence, handler, attempts, now, state } = row;
@@ -40,20 +43,18 @@ async function keepGroup(transaction: Transaction, values: readonly unknown[]): 
     values,
   );
   const unused = await transaction.query<{ id: number }>(
-    `select id from ringback.failure_groups g
+    `select id from ringback.failure_groups
      where id in (
          select id from ringback.failure_groups
          where id <= (select max(id) from ringback.failure_groups) - ${maxGroups}
            and id > (select floor(random() * (max(id) - ${maxGroups}))::bigint from ringback.failure_groups)
          order by id limit ${groupsChecked})
-       and muted_at is null and not exists (select from ringback.runs where failure = g.fingerprint)
+       and muted_at is null and ${isUnused}
      for update skip locked`,
   );
   // Decided again in a statement of its own, which sees a run that was committed before the group was locked.
   if (unused.length > 0)
-    await transaction.query(
-      `delete from ringback.failure_groups g
-       where id = any ($1) and not exists (select from ringback.runs where failure = g.fingerprint)`,
-      [unused.map(({ id }) => id)],
-    );
+    await transaction.query(`delete from ringback.failure_groups where id = any ($1) and ${isUnused}`, [
+      unused.map(({ id }) => id),
+    ]);
 }
