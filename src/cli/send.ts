@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { configError, ringbackError } from '../errors/errors.ts';
-import { isRecord } from '../events/decoding.ts';
+import { isRecord } from '../kit/values.ts';
 import { isRefusal, refusals } from '../errors/refusals.ts';
 import { readCauseOf } from '../kit/error-text.ts';
 import { jsonIn } from '../kit/http-bodies.ts';

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type JsonLimits, JsonReader, TooComplex, partLength } from './json-reader.ts';
 import { Semaphore } from '../kit/limiters.ts';
+import { isRecord } from '../kit/values.ts';
 
 /** Why bytes can't be read as an event. The delivery is then quarantined: a retry would send the same bytes. */
 export const unreadables = ['empty', 'not_utf8', 'not_json', 'not_an_object', 'too_complex'] as const;
@@ -96,11 +97,6 @@ function undecodedOf(error: unknown, text: string | undefined): Decoded {
   if (text === undefined) return { ok: false, reason: 'not_utf8' };
   if (error instanceof TooComplex) return { ok: false, reason: 'too_complex' };
   return { ok: false, reason: text.trim() === '' ? 'empty' : 'not_json' };
-}
-
-/** Whether a value is a JSON object: not null, not an array. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

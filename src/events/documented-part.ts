@@ -3,7 +3,8 @@
  * seconds and gigabytes. So it is given only the part that the schema describes.
  */
 import type { z } from 'zod';
-import { copyOf, isRecord } from './decoding.ts';
+import { copyOf } from './decoding.ts';
+import { isRecord } from '../kit/values.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import type { CallEvent } from './model.ts';
-import { isRecord } from './decoding.ts';
+import { isRecord } from '../kit/values.ts';
 import { type KnownShape, knownShapeOf } from './known-shape.ts';
 import { type KnownEventName, isKnownEventName } from './names.ts';
 import { idAliasesOfKnown, organizationIdNames } from './read-event.ts';

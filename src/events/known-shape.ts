@@ -1,6 +1,6 @@
 /** What is documented about a JSON value, derived from the schemas so that nothing is listed twice. */
 import { z } from 'zod';
-import { isRecord } from './decoding.ts';
+import { isRecord } from '../kit/values.ts';
 
 /** What is known about a value. */
 export interface KnownShape {

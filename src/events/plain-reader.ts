@@ -3,7 +3,7 @@
  * times cheaper than the schema's own parser, which reads the rest.
  */
 import type { z } from 'zod';
-import { isRecord } from './decoding.ts';
+import { isRecord } from '../kit/values.ts';
 import { defOf, maxItems } from './documented-part.ts';
 import { nullAsMissing } from './schemas.ts';
 

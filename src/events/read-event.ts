@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import { type Instant, nanosecondsOf, parseKnownTime } from '../kit/time.ts';
-import { type BodyDecoder, type Unreadable, copyOf, isRecord } from './decoding.ts';
+import { type BodyDecoder, type Unreadable, copyOf } from './decoding.ts';
+import { isRecord } from '../kit/values.ts';
 import { assignParsed, documentedPart } from './documented-part.ts';
 import type { CallEvent, EventSource, Headers, Issue } from './model.ts';
 import {

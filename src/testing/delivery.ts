@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { decodeBody, isRecord } from '../events/decoding.ts';
+import { decodeBody } from '../events/decoding.ts';
 import { readId } from '../events/names.ts';
 import { systemClock } from '../kit/clock.ts';
 import { configError } from '../errors/errors.ts';
 import { lowerCased } from '../kit/header-fields.ts';
 import { describe, parseStrictly } from '../errors/option-problems.ts';
-import { defined, isObject } from '../kit/values.ts';
+import { defined, isObject, isRecord } from '../kit/values.ts';
 import type { Scheme } from '../events/model.ts';
 import type { SchemeName } from '../signature/schemes.ts';
 import type { Secrets } from '../signature/secrets.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ringbackError } from '../errors/errors.ts';
-import { isRecord } from '../events/decoding.ts';
+import { isRecord } from '../kit/values.ts';
 import { closest } from '../errors/closest-name.ts';
 import { ownFile } from '../kit/files.ts';
 

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fixtures } from '../../scripts/fixtures.ts';
 import { schemaFiles } from '../../scripts/schemas.ts';
-import { isRecord } from '../../src/events/decoding.ts';
+import { isRecord } from '../../src/kit/values.ts';
 import { driftOf } from '../../src/events/drift.ts';
 import { type KnownEventName, knownEventNames } from '../../src/events/names.ts';
 import { readEvent } from '../../src/events/read-event.ts';

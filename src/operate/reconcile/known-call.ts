@@ -1,7 +1,7 @@
 /** What is known about a call from the platform's answer. */
 import { ringbackError } from '../../errors/errors.ts';
 import { describe } from '../../errors/option-problems.ts';
-import { isRecord } from '../../events/decoding.ts';
+import { isRecord } from '../../kit/values.ts';
 import { idUnder, readId } from '../../events/names.ts';
 import { organizationIdNames } from '../../events/read-event.ts';
 import { parseInstant } from '../../kit/time.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checked, parseStrictly } from '../../errors/option-problems.ts';
-import { isRecord } from '../../events/decoding.ts';
+import { isRecord } from '../../kit/values.ts';
 import { readLeniently } from './lenient-arguments.ts';
 import { type ParametersSchema, parametersSchemaOf } from './parameters-schema.ts';
 import {

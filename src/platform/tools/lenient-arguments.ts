@@ -1,4 +1,5 @@
-import { exactJsonIn, isRecord } from '../../events/decoding.ts';
+import { exactJsonIn } from '../../events/decoding.ts';
+import { isRecord } from '../../kit/values.ts';
 
 /** The limits of arguments, far above what a model writes. */
 export const argumentLimits = { values: 100_000, fields: 20_000, depth: 1_000 };
