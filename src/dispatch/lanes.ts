@@ -1,4 +1,4 @@
-import { RenewedMap } from '../kit/churn.ts';
+import { RenewedMap } from '../kit/collections.ts';
 import type { ShareOfBytes, SharedBytes } from '../kit/limiters.ts';
 import type { Handler } from './handler.ts';
 import { type Run, mayBePoison } from './run.ts';
@@ -10,8 +10,8 @@ import { type Run, mayBePoison } from './run.ts';
  */
 const maxInMemory = 1_000;
 /**
- * The most of them that may be poison. Counted separately: after a crash there may be a thousand, which begin one at a
- * time, and new events would have no room until most of them have ended.
+ * The most runs in memory that may be poison. Counted separately: after a crash there may be a thousand, which begin one
+ * at a time, and new events would have no room until most of them have ended.
  */
 const maxPoison = 4_000;
 /**

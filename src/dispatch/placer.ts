@@ -2,7 +2,7 @@ import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
 import { type Reading, readBytes } from '../events/read-event.ts';
-import { SlotSet } from '../kit/churn.ts';
+import { SlotSet } from '../kit/collections.ts';
 import type { Clock } from '../kit/clock.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';

@@ -1,6 +1,6 @@
 import { type Clock, atOnceOrAfter } from '../kit/clock.ts';
 import { Refusal } from '../errors/refusals.ts';
-import { SlotSet } from '../kit/churn.ts';
+import { SlotSet } from '../kit/collections.ts';
 import type { Delivery } from '../events/model.ts';
 import { uncountedBytes } from '../receiver/options.ts';
 

@@ -2,7 +2,7 @@
  * Prints how many bytes outlive small garbage collections while many items come and go, for each of the collections
  * that its arguments name. `bytes-left.ts` starts it.
  */
-import { SlotSet, RenewedMap } from '../../src/kit/churn.ts';
+import { SlotSet, RenewedMap } from '../../src/kit/collections.ts';
 import { collectGarbage, oldBytes } from '../support/old-space.ts';
 import type { Collection } from './bytes-left.ts';
 

@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import Router from 'router';
 import { listen, urlOf } from '../../http/listening.ts';
-import { SlotSet } from '../../kit/churn.ts';
+import { SlotSet } from '../../kit/collections.ts';
 import { type Clock, pause, systemClock } from '../../kit/clock.ts';
 import { answerJson, closeAfterLingering } from '../../kit/http-bodies.ts';
 import type { Middleware } from '../../http/express.ts';

@@ -1,4 +1,4 @@
-import { RenewedMap } from '../../kit/churn.ts';
+import { RenewedMap } from '../../kit/collections.ts';
 import {
   type ClaimedEvent,
   type ClaimedRun,

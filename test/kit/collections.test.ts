@@ -1,6 +1,6 @@
 // @module-tag long
 import { describe, expect, it } from 'vitest';
-import { SlotSet, RenewedMap } from '../../src/kit/churn.ts';
+import { SlotSet, RenewedMap } from '../../src/kit/collections.ts';
 import { bytesLeftBy } from './bytes-left.ts';
 
 describe('a renewed map', () => {
