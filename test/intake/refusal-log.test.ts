@@ -1,4 +1,3 @@
-// @module-tag long
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
@@ -24,7 +23,7 @@ const countOf = (line: Line) => (line['count'] as number | undefined) ?? 1;
 const sumOf = (lines: readonly Line[]) => lines.reduce((sum, line) => sum + countOf(line), 0);
 
 describe('the lines of refused deliveries', () => {
-  test('are bounded, and their counts add up', async () => {
+  test('are bounded, and their counts add up', { tags: 'long' }, async () => {
     const { receiver, clock, send, refused } = await attacked();
     for (let second = 0; second < 10; second += 1) {
       await send(1_000);
