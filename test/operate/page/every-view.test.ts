@@ -51,9 +51,12 @@ async function throughViews(look: (visit: Visit) => Promise<void>): Promise<void
   }
 }
 
+/** What axe finds. Whichever store a view comes from, it looks the same: axe, which takes longest, looks at it once. */
+const foundByAxe = async (page: Page): Promise<readonly string[]> => (isOnPostgres ? [] : barriers(page));
+
 test('each view shows what is there, without a complaint of the browser, and axe finds nothing', async () => {
   await throughViews(async ({ page, found }) => {
-    expect(found(await barriers(page))).toEqual(found([]));
+    expect(found(await foundByAxe(page))).toEqual(found([]));
   });
 });
 
@@ -85,7 +88,7 @@ test('views of an empty inbox say what to do next', async () => {
     await goTo(place);
     if (place.startsWith('/replay')) await page.getByRole('button', { name: 'Show what would run' }).click();
     await page.locator('.empty').first().waitFor();
-    expect([place, await barriers(page)]).toEqual([place, []]);
+    expect([place, await foundByAxe(page)]).toEqual([place, []]);
   }
   expect(complaints).toEqual([]);
 });
