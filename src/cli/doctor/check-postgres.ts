@@ -5,9 +5,13 @@ import {
   type PostgresExamination,
   connectionsOfProcess,
   examinePostgres,
-  oldestVersion,
 } from '../../store/postgres/connection/examination.ts';
-import { isSuitable, keepsAllTexts } from '../../store/postgres/connection/suitable-database.ts';
+import {
+  isRecentEnough,
+  isSuitable,
+  keepsAllTexts,
+  oldestVersion,
+} from '../../store/postgres/connection/suitable-database.ts';
 import { schemaVersion } from '../../store/postgres/connection/migrations/index.ts';
 import type { PostgresTarget } from '../../store/postgres/connection/target.ts';
 import { inboxFinding } from './check-database.ts';
@@ -59,9 +63,9 @@ function databaseFinding({ name, server, schema, missingPermissions }: PostgresE
 }
 
 function versionFinding({ server: { version, readableVersion } }: PostgresExamination): Finding {
-  return version < oldestVersion * 10_000
-    ? wrong('postgres', `Postgres ${readableVersion}: ${oldestVersion} or later is needed.`)
-    : ok('postgres', `Postgres ${readableVersion}`);
+  return isRecentEnough(version)
+    ? ok('postgres', `Postgres ${readableVersion}`)
+    : wrong('postgres', `Postgres ${readableVersion}: ${oldestVersion} or later is needed.`);
 }
 
 function permissionsFinding({ schema, missingPermissions }: PostgresExamination): Finding {

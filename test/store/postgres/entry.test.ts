@@ -266,6 +266,31 @@ test("the error of a user's own statement stays the driver's, about whichever ta
   await expect(failed).rejects.toMatchObject({ name: 'error', code: '42P01' });
 });
 
+test('a server older than Postgres 15 is refused with a sentence, and nothing is made', async () => {
+  const { connectionString, schema } = await testDatabase();
+  // What the server says of itself comes from a function of the same name that goes before its own.
+  await withClient(connectionString, (client) =>
+    client.query(`create schema older; create function older.current_setting(name text) returns text language sql as
+      $$ select case name when 'server_version_num' then '140009' when 'server_version' then '14.9'
+        else pg_catalog.current_setting(name) end $$`),
+  );
+  onTestFinished(() => withClient(connectionString, (client) => client.query('drop schema older cascade')));
+  const url = new URL(connectionString);
+  url.searchParams.set('options', '-c search_path=older,pg_catalog');
+  const database = postgres({ connectionString: url.href, schema });
+  const receiver = createReceiver({ secrets: secret, database, logger: { level: 'silent' } });
+  onTestFinished(() => receiver.stop());
+  receiver.on('*', () => {});
+  await expect(receiver.start()).rejects.toMatchObject({
+    code: 'database_version',
+    message: expect.stringContaining('should be of Postgres 15 or later, but its server is Postgres 14.9'),
+  });
+  await withClient(connectionString, async (client) => {
+    const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [schema]);
+    expect(rowCount).toBe(0);
+  });
+});
+
 test.each(['repeatable read', 'serializable'])(
   'a user whose statements run in %s is refused with a sentence, and nothing is made',
   async (isolation) => {

@@ -55,8 +55,6 @@ interface Server {
   };
 }
 
-/** The oldest version that Ringback runs on. */
-export const oldestVersion = 15;
 /** How many connections a process makes at most, besides one more while a statement isn't answered: see `Unanswered`. */
 export const connectionsOfProcess = intakeConnections.max + heartbeatConnections.max + workConnections.max;
 
