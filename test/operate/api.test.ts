@@ -8,6 +8,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import express from 'express';
 import fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { ringbackError } from '../../src/errors/errors.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { openApiDocument } from '../../src/operate/api/openapi.ts';
 import { ManualClock, turn } from '../support/clock.ts';
@@ -1188,6 +1189,37 @@ describe('mounted', () => {
     });
     expect(logs.of('api_failed')).toEqual([]);
   });
+
+  test.each(['replay', 'dismiss'])(
+    'a %s that the database interrupts is answered as begun, because it continues',
+    async (action) => {
+      let isDown = false;
+      const interrupted = new Set(['events.requeue', 'events.dismiss', 'audit.get']);
+      const database = storeAround(':memory:', systemClock, (method, work) =>
+        interrupted.has(method)
+          ? (...given) =>
+              isDown
+                ? Promise.reject(ringbackError('database_unreachable', { database: 'it', cause: 'gone' }))
+                : work(...given)
+          : undefined,
+      );
+      const { receiver, logs } = await started({ database }, (r) =>
+        r.on('*', { name: 'crm', retry: { attempts: 1 } }, () =>
+          Promise.reject(new Error('the CRM is down')),
+        ),
+      );
+      await deliver(receiver);
+      await logs.until('run_dead');
+      isDown = true;
+      const ask = asking(receiver.api({ authorize: () => 'all' }));
+      const body = { filter: { state: 'dead' }, reason: 'x' };
+      expect(await ask('POST', `/events/${action}`, body)).toMatchObject({
+        status: 200,
+        json: { id: 1, state: 'running' },
+      });
+      expect(await receiver.audit.running()).toMatchObject([{ id: 1, action }]);
+    },
+  );
 
   test('whoever may begin it may stop it, and nobody else', async () => {
     let allowed: 'look' | 'replay' | 'dismiss' = 'look';

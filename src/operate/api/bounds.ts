@@ -1,6 +1,8 @@
 /** Bounds of what requests may have going on at the same time. */
+import { RingbackError } from '../../errors/errors.ts';
 import { pause, systemClock } from '../../kit/clock.ts';
 import { Semaphore } from '../../kit/limiters.ts';
+import { noRuns } from '../../store/shared/changed-runs.ts';
 import type { Audit } from '../audit.ts';
 import type { BulkResult } from '../bulk/bulk-work.ts';
 import type { BegunBulkAction, InboxEvents } from '../events.ts';
@@ -52,7 +54,17 @@ export async function requireRoom(audit: Audit, { dryRun }: { readonly dryRun?: 
 /** How long a request waits for the end of a replay or dismissal, in milliseconds. */
 const answerWithin = 2_000;
 
-/** Returns the result, or the progress of an action that takes longer and continues after the answer. */
+/** The errors of a database that fails while an action is in progress: the action continues when it is back. */
+const interruptions: ReadonlySet<string> = new Set([
+  'database_unreachable',
+  'database_unreadable',
+  'database_full',
+]);
+
+/**
+ * Returns the result, or the progress of an action that takes longer and continues after the answer. A database that
+ * fails meanwhile is no error: whoever got one would begin the same action again.
+ */
 export async function soon(
   events: InboxEvents,
   { id, ended }: BegunBulkAction,
@@ -60,5 +72,10 @@ export async function soon(
   // A dry run has no entry to ask for progress.
   if (id === undefined) return ended;
   ended.catch(() => {});
-  return (await Promise.race([ended, pause(systemClock, answerWithin)])) ?? events.bulk.get(id);
+  try {
+    return (await Promise.race([ended, pause(systemClock, answerWithin)])) ?? (await events.bulk.get(id));
+  } catch (error) {
+    if (!(error instanceof RingbackError && interruptions.has(error.code))) throw error;
+    return { id, state: 'running', ...noRuns };
+  }
 }
