@@ -78,6 +78,17 @@ test('a dialog does what it has announced, whatever others do while it is open',
   expect(complaints).toEqual([]);
 });
 
+test('a delivery that somebody else has taken out of quarantine is not said to be discarded', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await goTo('/quarantine/1');
+  await page.getByRole('button', { name: 'Discard…' }).click();
+  await receiver.quarantine.discard(1, { by: 'bob' });
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
+  await page.getByRole('status').getByText('Delivery 1 was no longer in quarantine').waitFor();
+  expect(new URL(page.url()).hash).toBe('#/quarantine');
+});
+
 test('closing a dialog aborts its count', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);

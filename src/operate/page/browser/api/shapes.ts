@@ -36,6 +36,7 @@ export type HistoryPoint = History['points'][number];
 export type ChangedRuns = Result<'BulkAction'>;
 export type Erased = Result<'Erased'>;
 export type Released = Result<'Released'>;
+export type Discarded = Result<'Discarded'>;
 export type Reverified = Result<'Reverified'>;
 export type Stopped = Result<'Stopped'>;
 export type Failures = Result<'Failures'>;

@@ -1,6 +1,6 @@
 import { useAccess } from '../api/access.ts';
 import { change, pathOf } from '../api/client.ts';
-import type { Delivery, Released } from '../api/shapes.ts';
+import type { Delivery, Discarded, Released } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Body } from '../parts/body.tsx';
 import { ChangeButton } from '../parts/change-button.tsx';
@@ -92,8 +92,13 @@ function Changes({ id, path }: { readonly id: number; readonly path: string }) {
         title={`Discard delivery ${id}?`}
         text="It is removed permanently."
         act={async (why) => {
-          await change(path, { method: 'DELETE', ...(why.reason !== undefined && { body: why }) });
-          return { text: `Discarded delivery ${id}.`, seenAt: ['quarantine'] };
+          const body = why.reason !== undefined && { body: why };
+          const { discarded } = await change<Discarded>(path, { method: 'DELETE', ...body });
+          // Whoever released it first has made it an event, which is not discarded.
+          const text = discarded
+            ? `Discarded delivery ${id}.`
+            : `Delivery ${id} was no longer in quarantine: the audit list says who released or discarded it.`;
+          return { text, seenAt: ['quarantine'] };
         }}
       />
     </>
