@@ -89,6 +89,52 @@ test('a delivery that somebody else has taken out of quarantine is not said to b
   expect(new URL(page.url()).hash).toBe('#/quarantine');
 });
 
+test('a body that is slow to come is asked for once', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  const late = new Gate();
+  let asked = 0;
+  await page.route('**/events/trace-ended?body=true', async (route) => {
+    asked += 1;
+    await late.pass();
+    await route.continue();
+  });
+  await goTo('/events/trace-ended');
+  const button = page.getByRole('region', { name: 'Body and headers' }).getByRole('button');
+  await button.click();
+  await late.reached;
+  await button.press('Enter');
+  late.open();
+  await page.getByLabel('The body').waitFor();
+  expect(asked).toBe(1);
+  await button.click();
+  await page.getByLabel('The body').waitFor({ state: 'detached' });
+  expect((await receiver.audit.list()).entries).toMatchObject([{ action: 'look', what: 'trace-ended' }]);
+});
+
+test('leaving a call ends the search for its transcript, so that no body is read that nobody sees', async () => {
+  const { receiver } = await started();
+  const eventName = 'CallHandler.CallTransferred';
+  for (const traceId of ['first', 'second'])
+    await deliver(receiver, bodyOf({ traceId, callId: 'call-1', eventName }));
+  const { page, goTo } = await open(receiver);
+  const late = new Gate();
+  await page.route('**/*?body=true', async (route) => {
+    await late.pass();
+    await route.continue().catch(() => {});
+  });
+  await goTo('/calls/call-1');
+  const isLook = (request: { url(): string }) => request.url().endsWith('?body=true');
+  const failed = page.waitForEvent('requestfailed', isLook);
+  const ended = Promise.race([failed, page.waitForEvent('requestfinished', isLook)]);
+  await page.getByRole('button', { name: 'Show transcript' }).click();
+  await late.reached;
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Calls' }).click();
+  await page.getByRole('heading', { name: 'Calls' }).waitFor();
+  late.open();
+  expect((await ended).failure()?.errorText).toBe('net::ERR_ABORTED');
+});
+
 test('closing a dialog aborts its count', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);

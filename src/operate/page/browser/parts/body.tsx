@@ -15,7 +15,7 @@ interface Content {
 
 export function Body({ path }: { readonly path: string }) {
   if (!useAccess().mayDo('bodies')) return null;
-  const load = () => get<Content>(`${path}?body=true`);
+  const load = (signal: AbortSignal) => get<Content>(`${path}?body=true`, signal);
   return (
     <OnRequest title="Body and headers" what="body" load={load}>
       {(content) => (

@@ -29,7 +29,7 @@ export function CallTranscript({ events }: { readonly events: Call['events'] }) 
       </section>
     );
   return (
-    <OnRequest title="Transcript" what="transcript" load={() => latestIn(transfers)}>
+    <OnRequest title="Transcript" what="transcript" load={(signal) => latestIn(transfers, signal)}>
       {(found) =>
         found ? (
           <Shown {...found} />
@@ -45,10 +45,10 @@ export function CallTranscript({ events }: { readonly events: Call['events'] }) 
 }
 
 /** The transcript of the latest transfer that has one: it goes furthest. */
-async function latestIn(transfers: Call['events']): Promise<Transcript | undefined> {
+async function latestIn(transfers: Call['events'], signal: AbortSignal): Promise<Transcript | undefined> {
   for (const { traceId } of transfers.toReversed().slice(0, maxRead)) {
     // One after the other, so that no body is read that isn't shown.
-    const { body } = await get<Event>(`/events${pathOf(traceId)}?body=true`);
+    const { body } = await get<Event>(`/events${pathOf(traceId)}?body=true`, signal);
     const turns = transcriptIn(body);
     if (turns.length > 0) return { traceId, turns };
   }
