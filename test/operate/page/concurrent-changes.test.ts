@@ -329,6 +329,20 @@ test('while the receiver is unreachable, the page says so, and it refreshes when
   await page.getByRole('alert').waitFor({ state: 'detached' });
 });
 
+test.each([{ error: 'login required' }, { error: { message: 'jwt expired' } }, { message: 'no session' }])(
+  'a refusal by the app in front of the receiver, in JSON of its own, is reported: %j',
+  async (json) => {
+    const { receiver } = await operated();
+    const { page, goTo } = await open(receiver);
+    await page.route('**/api/quarantine?*', (route) => route.fulfill({ status: 401, json }));
+    await goTo('/quarantine');
+    await page
+      .getByRole('alert')
+      .getByText('Something in front of the receiver answered with 401.')
+      .waitFor();
+  },
+);
+
 test('a search that takes too long is reported as such', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);

@@ -140,12 +140,15 @@ async function jsonOf<T>(response: Response): Promise<T> {
   }
 }
 
+/** The refusal of the receiver, or of something in front of it, such as the login of the app. */
 async function refusalIn(response: Response): Promise<Refusal> {
   const { status } = response;
   try {
-    const { error } = (await response.json()) as { readonly error: { code: string; message: string } };
-    return new Refusal(status, error.code, error.message);
+    const { error } = (await response.json()) as { readonly error: Partial<Record<string, unknown>> };
+    const { code, message } = error;
+    if (typeof code === 'string' && typeof message === 'string') return new Refusal(status, code, message);
   } catch {
-    return new Refusal(status, 'no_answer', `Something in front of the receiver answered with ${status}.`);
+    // It has no JSON, or JSON of another form.
   }
+  return new Refusal(status, 'no_answer', `Something in front of the receiver answered with ${status}.`);
 }
