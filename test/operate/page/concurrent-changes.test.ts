@@ -231,6 +231,20 @@ test('when the answer to a change is lost, the page says that it may have been d
   expect((await receiver.audit.list()).entries).toMatchObject([{ action: 'replay', runs: 1 }]);
 });
 
+test('when the database fails in the middle of a change, the page says that it may have been done', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await page.route('**/handlers/crm/pause', (route) =>
+    route.fulfill({ status: 503, json: { error: { code: 'database_unreachable', message: 'It is gone.' } } }),
+  );
+  await goTo('/handlers');
+  await page.getByRole('button', { name: 'Pause…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+  const said =
+    'It is gone. It is not known whether this was done. Check the audit list before you try again.';
+  await page.getByRole('dialog').getByRole('alert').getByText(said).waitFor();
+});
+
 test('closing a dialog while it works says what becomes of the change, and keeps the view', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);

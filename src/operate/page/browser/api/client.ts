@@ -11,17 +11,20 @@ export class Refusal extends Error {
     this.code = code;
   }
 
-  /** Whether the receiver itself gave no answer: nothing answered, or a proxy failed. */
-  get isSilence(): boolean {
-    return this.status === 0 || (this.code === 'no_answer' && this.status >= 500);
+  /**
+   * Whether it is unknown what has become of a request: nothing answered, or a proxy or the database failed. Trying again
+   * later helps.
+   */
+  get isUnknown(): boolean {
+    return this.status === 0 || (this.status >= 500 && /^(?:no_answer$|database_)/.test(this.code));
   }
 }
 
-/** Converts an error to a refusal. `ifSilent` is added to the message if the receiver gave no answer. */
-export function refusalOf(error: unknown, ifSilent?: string): Refusal {
+/** Converts an error to a refusal. `ifUnknown` is added to the message if it is unknown what has become of the request. */
+export function refusalOf(error: unknown, ifUnknown?: string): Refusal {
   const refusal = error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error));
-  if (ifSilent === undefined || !refusal.isSilence) return refusal;
-  return new Refusal(refusal.status, refusal.code, `${refusal.message} ${ifSilent}`);
+  if (ifUnknown === undefined || !refusal.isUnknown) return refusal;
+  return new Refusal(refusal.status, refusal.code, `${refusal.message} ${ifUnknown}`);
 }
 
 /** An answer, and its ETag for later requests. */
