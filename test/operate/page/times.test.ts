@@ -16,8 +16,9 @@ test('a time in the zone of the viewer has UTC beside it, with the day if that i
   await clock.timer(45_000);
   clock.advance(45_003);
   await expect.poll(async () => (await receiver.history.list()).length).toBe(1);
+  clock.advance(20_000);
   const { page, goTo } = await open(receiver, () => 'all', { timezoneId: 'Europe/Berlin' });
-  await page.clock.setFixedTime(clock.now() + 20_000);
+  await page.clock.setFixedTime(clock.now());
 
   await goTo('/events');
   const times = page.locator('main time');
@@ -38,12 +39,12 @@ test('a time in the zone of the viewer has UTC beside it, with the day if that i
   await page.clock.setFixedTime(Date.parse('2027-02-01T00:00:00Z'));
   await goTo('/events/trace-1');
   expect(await times.last().textContent()).toMatch(/^2 Mar 2026, 00:30:15 · 336 d/);
-  await page.clock.setFixedTime(clock.now() + 20_000);
+  await page.clock.setFixedTime(clock.now());
 
   clock.advance(3_600_000);
   await receiver.handlers.pause('Another.Event', { by: 'ann' });
   await goTo('/audit');
-  expect(await times.allTextContents()).toEqual(['2 Mar, 01:31:00 (00:31 UTC)']);
+  expect(await times.allTextContents()).toEqual(['2 Mar, 01:31:20 (00:31 UTC)']);
 });
 
 test.each([
@@ -71,8 +72,9 @@ test('how long ago something was is true also when nothing has happened since', 
   const body = bodyOf({ traceId: 'trace-1' });
   await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
   const arrived = clock.now();
+  clock.advance(20_000);
   const { page, goTo } = await open(receiver);
-  await page.clock.setFixedTime(arrived + 20_000);
+  await page.clock.setFixedTime(clock.now());
   await goTo('/events/trace-1');
   // When it happened, arrived and was signed.
   await expect.poll(() => page.getByText('20 s ago').count()).toBe(3);
@@ -101,24 +103,27 @@ test('a time that is to come is said to be', async () => {
   expect(await page.locator('td time').getAttribute('title')).toMatch(/ UTC, in 1 min 30 s$/);
 });
 
-test.each([-600_000, 600_000])('a computer whose clock is off by %i ms shows the same', async (off) => {
-  const clock = new ManualClock(Date.parse('2026-03-01T11:59:15Z'));
-  const { receiver } = await started({ clock });
-  const body = bodyOf({ traceId: 'trace-1' });
-  await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-  await clock.timer(45_000);
-  clock.advance(45_003);
-  await expect.poll(async () => (await receiver.history.list()).length).toBe(1);
-  clock.advance(20_000);
-  const { page, goTo } = await open(receiver);
-  await page.clock.setFixedTime(clock.now() + off);
-  await goTo('/events/trace-1');
-  // When it happened, arrived and was signed.
-  await expect.poll(() => page.getByText('1 min 5 s ago').count()).toBe(3);
-  await goTo('/');
-  const figure = page.locator('.figure').filter({ hasText: 'Deliveries' });
-  await figure.getByText('0.2 a minute').waitFor();
-});
+test.each([-600_000, -50_000, 50_000, 600_000])(
+  'a computer whose clock is off by %i ms shows the same',
+  async (off) => {
+    const clock = new ManualClock(Date.parse('2026-03-01T11:59:15Z'));
+    const { receiver } = await started({ clock });
+    const body = bodyOf({ traceId: 'trace-1' });
+    await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    await clock.timer(45_000);
+    clock.advance(45_003);
+    await expect.poll(async () => (await receiver.history.list()).length).toBe(1);
+    clock.advance(20_000);
+    const { page, goTo } = await open(receiver);
+    await page.clock.setFixedTime(clock.now() + off);
+    await goTo('/events/trace-1');
+    // When it happened, arrived and was signed.
+    await expect.poll(() => page.getByText('1 min 5 s ago').count()).toBe(3);
+    await goTo('/');
+    const figure = page.locator('.figure').filter({ hasText: 'Deliveries' });
+    await figure.getByText('0.2 a minute').waitFor();
+  },
+);
 
 test('a computer that slept until the answer arrived goes by its own clock', async () => {
   const clock = new ManualClock(Date.parse('2026-03-01T12:00:00Z'));

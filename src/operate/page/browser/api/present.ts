@@ -1,7 +1,10 @@
 /** The present time at the receiver, because the clock of the viewer's computer may be wrong. */
 
-/** From which difference on that clock counts as wrong, in milliseconds: less may be the time of a request. */
-const tolerance = 60_000;
+/**
+ * From which difference on that clock counts as wrong, in milliseconds: clocks that are kept right differ by less. By
+ * one that is fast, a minute would count as over before it is, and a plot would end at zero.
+ */
+const tolerance = 2_000;
 
 let offset = 0;
 
