@@ -51,7 +51,7 @@ export function pageHandler(parts: ApiParts): ApiHandler {
 
 async function fileAt(request: Request, path: string, source: unknown): Promise<Response> {
   if (request.method !== 'GET' && request.method !== 'HEAD')
-    return text(405, 'The page accepts only GET and HEAD.');
+    return text(405, 'The page accepts only GET and HEAD.', { allow: 'GET, HEAD' });
   const isDocument = path === '/' || path === '';
   const target = isDocument ? withSlash(request, source) : undefined;
   if (target !== undefined)
@@ -83,9 +83,9 @@ function withSlash(request: Request, source: unknown): string | undefined {
   return `./${url.pathname.slice(url.pathname.lastIndexOf('/') + 1)}/${url.search}`;
 }
 
-function text(status: number, message: string): Response {
+function text(status: number, message: string, own: Readonly<Record<string, string>> = {}): Response {
   return new Response(`${message}\n`, {
     status,
-    headers: { ...headers, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
+    headers: { ...headers, ...own, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
   });
 }

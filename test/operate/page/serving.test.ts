@@ -113,7 +113,8 @@ describe('who gets it', () => {
 
   test('the page accepts GET only', async () => {
     const { ask } = await mountedPage();
-    expect((await ask('/', { method: 'POST', body: 'x' })).status).toBe(405);
+    const { status, headers } = await ask('/', { method: 'POST', body: 'x' });
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 });
 
