@@ -308,6 +308,7 @@ describe('changing', () => {
     await page.getByRole('button', { name: 'Erase…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText(/^3 events, .* would be erased/).waitFor();
+    await dialog.getByText('the files of the database may hold remains').waitFor();
     await dialog.getByRole('button', { name: 'Erase' }).click();
     await expect.poll(() => receiver.calls.get('call-1')).toBeUndefined();
     // Where it was there is nothing to see any more, and the way back doesn't lead there.

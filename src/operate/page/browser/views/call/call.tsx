@@ -119,7 +119,7 @@ function Erase({ callId }: { readonly callId: string }) {
       label="Erase"
       isDangerous
       title={`Erase call ${callId}?`}
-      text="Its events, runs and record are removed permanently from the inbox and its files. Your own tables are not touched."
+      text="Its events, runs and record are removed permanently from the inbox; the files of the database may hold remains for a while. Your own tables are not touched."
       preview={async (signal) => `${inWords(await erase(callId, { dryRun: true }, signal))} would be erased.`}
       act={async (why) => {
         return { text: `Erased: ${inWords(await erase(callId, why))}.`, seenAt: ['calls'] };
