@@ -30,6 +30,8 @@ export interface IntakeParts {
   readonly unauthenticated: UnauthenticatedDeliveries;
   readonly recorder: Recorder;
   readonly store: Pick<Store, 'isOverloaded'>;
+  /** What is not a refusal: an error inside, or of the app's own functions. */
+  readonly failures: BoundedReports;
   readonly telemetry: Telemetry;
   readonly activity: Activity;
   readonly tracing: Tracing;
@@ -112,9 +114,10 @@ export class Intake {
     return this.#bodies.drained(timeout);
   }
 
-  /** Logs the refusals and copies that were only counted so far. */
+  /** Logs what was only counted so far. */
   flushLog(): void {
-    for (const reports of [this.#refusals, ...Object.values(this.#copies)]) reports.flush();
+    const { failures } = this.#parts;
+    for (const reports of [failures, this.#refusals, ...Object.values(this.#copies)]) reports.flush();
   }
 
   async #throughStages(inflight: InflightBody): Promise<RecordedDelivery> {
@@ -187,10 +190,10 @@ export class Intake {
   }
 
   #refuse(problem: unknown): Reply {
-    const { telemetry } = this.#parts;
+    const { telemetry, failures } = this.#parts;
     if (!(problem instanceof Refusal)) {
       // Not the sender's fault: after 503 the platform sends the delivery again.
-      telemetry.report('delivery_failed', { cause: messageOf(problem) });
+      failures.add({}, { cause: messageOf(problem) });
       return replyRefused('unavailable');
     }
     const { code, reason, fix, quarantineId } = problem;

@@ -6,7 +6,7 @@ import type { Tracing } from '../kit/tracing.ts';
 import type { CallEvent, Headers } from '../events/model.ts';
 import { type EventRecord, recordOf } from '../store/event-record.ts';
 import type { Store } from '../store/store.ts';
-import type { Telemetry } from '../receiver/telemetry.ts';
+import type { BoundedReports } from '../receiver/telemetry.ts';
 import type { KeptHeaders } from '../signature/headers.ts';
 
 /** The result of a delivery's durable write. */
@@ -34,7 +34,7 @@ interface RecorderParts {
   readonly duplicates: { observe(record: EventRecord): void };
   readonly quarantine: Pick<Store['quarantine'], 'keep'>;
   readonly keptHeaders: KeptHeaders;
-  readonly telemetry: Telemetry;
+  readonly failures: Pick<BoundedReports, 'add'>;
   readonly tracing: Tracing;
 }
 
@@ -49,7 +49,7 @@ export class Recorder {
   /** Writes a delivery. It may be answered with success only when it is on disk. */
   async record(reading: Reading, received: Received): Promise<RecordedDelivery> {
     const { bytes, headers, receivedAt, isIdSigned } = received;
-    const { dispatcher, duplicates, quarantine, keptHeaders, telemetry, tracing } = this.#parts;
+    const { dispatcher, duplicates, quarantine, keptHeaders, failures, tracing } = this.#parts;
     // The current span's replaces the header that came, so that later attempts are linked to this delivery.
     const traceparent = tracing.tracer?.current();
     const ownHeaders = keptHeaders.of(headers);
@@ -70,7 +70,7 @@ export class Recorder {
       if (status === 'duplicate') duplicates.observe(record);
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };
     } catch (error) {
-      telemetry.report('delivery_failed', { cause: messageOf(error) });
+      failures.add({}, { cause: messageOf(error) });
       throw new Refusal('unavailable', 'not_recorded');
     }
   }

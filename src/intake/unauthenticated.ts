@@ -4,7 +4,7 @@ import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Headers } from '../events/model.ts';
 import type { Store } from '../store/store.ts';
-import type { Telemetry } from '../receiver/telemetry.ts';
+import type { BoundedReports, Telemetry } from '../receiver/telemetry.ts';
 import type { KeptHeaders } from '../signature/headers.ts';
 
 /** How many unauthenticated deliveries are kept: each costs a write. */
@@ -24,6 +24,7 @@ const dropsReportPeriod = 60_000;
 interface UnauthenticatedParts {
   readonly quarantine: Pick<Store['quarantine'], 'keep'>;
   readonly keptHeaders: KeptHeaders;
+  readonly failures: Pick<BoundedReports, 'add'>;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
 }
@@ -55,7 +56,7 @@ export class UnauthenticatedDeliveries {
     receivedAt: number,
   ): Promise<number | undefined> {
     if (!this.#count.take(1)) return this.#skip();
-    const { quarantine, keptHeaders, telemetry } = this.#parts;
+    const { quarantine, keptHeaders, failures } = this.#parts;
     const skipped = this.#skipped;
     this.#skipped = 0;
     try {
@@ -70,7 +71,7 @@ export class UnauthenticatedDeliveries {
       return id;
     } catch (error) {
       this.#skipped += skipped;
-      telemetry.report('delivery_failed', { cause: messageOf(error) });
+      failures.add({}, { cause: messageOf(error) });
       return undefined;
     }
   }

@@ -34,7 +34,7 @@ import { freeDiskOf, isSharable, storeOf } from './database.ts';
 import type { AuditAction } from '../store/audit-store.ts';
 import type { Backlog } from '../store/history-store.ts';
 import type { Store, StoreNotice } from '../store/store.ts';
-import { Telemetry } from './telemetry.ts';
+import { BoundedReports, Telemetry } from './telemetry.ts';
 
 /** What the parts need from the receiver's lifecycle. */
 interface LifecycleHooks {
@@ -171,9 +171,10 @@ function buildIntake(
   const keeping = {
     quarantine: store.quarantine,
     keptHeaders: new KeptHeaders(signatureHeaders, headers),
-    telemetry,
+    failures: new BoundedReports(clock, telemetry, 'delivery_failed'),
   };
-  const unauthenticated = new UnauthenticatedDeliveries({ ...keeping, clock });
+  const { failures } = keeping;
+  const unauthenticated = new UnauthenticatedDeliveries({ ...keeping, telemetry, clock });
   const recorder = new Recorder({ ...keeping, dispatcher, duplicates, tracing });
   const { required, trustProxy, hosts } = https;
   const ownHeaders = headers.size > 0 ? new RequiredHeaders(headers) : undefined;
@@ -181,7 +182,7 @@ function buildIntake(
   // A decoder of its own: a large body that arrives must not wait behind one that is read for a handler.
   const decoder = new BodyDecoder(limits);
   const stages = { limits, admission, authenticator, schemes, decoder, unauthenticated, recorder };
-  const shared = { store, telemetry, activity, tracing, clock };
+  const shared = { store, failures, telemetry, activity, tracing, clock };
   return new Intake({ ...stages, ...shared, onNotRecorded });
 }
 

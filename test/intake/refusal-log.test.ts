@@ -1,8 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
-import { bodyOf, deliver, signedHeaders, otherSecret } from '../support/deliveries.ts';
+import { faultyStore } from '../faults/faulty-store.ts';
+import { bodyOf, deliver, deliveryOf, signedHeaders, otherSecret } from '../support/deliveries.ts';
 import type { Line } from '../support/logs.ts';
+import type { ReceiverOptions } from '../support/public.ts';
 import { started, stopped } from '../support/receiver.ts';
 
 const forgery = '{"traceId":"forged"}';
@@ -103,4 +105,32 @@ test('the lines of copies of a delivery are bounded, and all are published', asy
     [...few, 16],
   ]);
   expect(events.map((event) => published.filter((each) => each === event).length)).toEqual([20, 21, 21]);
+});
+
+const clock = new ManualClock();
+const broken = {
+  createStore: () => faultyStore(':memory:', clock, (method) => (method === 'record' ? 'before' : undefined)),
+};
+const trustProxy = () => {
+  throw new Error('the proxies are not known yet');
+};
+
+test.each<[string, ReceiverOptions, string]>([
+  ['at which a function of the app throws', { https: { trustProxy } }, 'the proxies are not known yet'],
+  ['that can not be stored', { database: broken, https: { required: false } }, 'record broke at call 1'],
+])('the lines of deliveries %s are bounded, and all are published', async (_, options, cause) => {
+  const { receiver, logs } = await started({ clock, ...options });
+  const published: unknown[] = [];
+  const take = (line: unknown) => void published.push(line);
+  subscribe('ringback.delivery_failed', take);
+  onTestFinished(() => void unsubscribe('ringback.delivery_failed', take));
+  for (let sent = 0; sent < 21; sent += 1) {
+    const { status } = await receiver.take(deliveryOf({ encrypted: false }));
+    expect(status).toBe(503);
+  }
+  await stopped(receiver, clock);
+  expect(published).toHaveLength(21);
+  const failed = logs.of('delivery_failed');
+  expect(failed[0]).toMatchObject({ cause });
+  expect(failed.map(({ count }) => count)).toEqual([...Array.from({ length: 5 }), 16]);
 });
