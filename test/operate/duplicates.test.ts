@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
-import { rowsIn } from '../support/inbox.ts';
+import { isOnPostgres, rowsIn } from '../support/inbox.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
@@ -109,3 +109,17 @@ test('many of them cost one write, and what could not be written is written late
   expect(writes).toBe(2);
   expect(logs.of('duplicates_failed')).toMatchObject([{ cause: 'the disk is full' }]);
 });
+
+test.skipIf(isOnPostgres)(
+  'they take no numbers, of which each 65,536 get a filter of their own',
+  async () => {
+    const database = temporaryDatabase();
+    const { receiver } = await started({ database });
+    for (const traceId of ['one', 'other']) {
+      const body = bodyOf({ traceId });
+      await Promise.all(Array.from({ length: 5 }, () => deliver(receiver, body)));
+    }
+    const rows = await rowsIn(database, 'select sequence from events order by sequence');
+    expect(rows).toEqual([{ sequence: 1 }, { sequence: 2 }]);
+  },
+);

@@ -31,7 +31,7 @@ function fill(store: SqliteStore, count: number, receivedAt: number): void {
   skip(store, count);
 }
 
-/** Skips sequence numbers, as cleaning and duplicates do. */
+/** Skips sequence numbers, as cleaning does. */
 function skip(store: SqliteStore, count: number): void {
   store.database.prepare('update event_totals set last_sequence = last_sequence + ?').run(count);
 }

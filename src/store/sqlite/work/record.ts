@@ -75,7 +75,9 @@ export function prepareRecord(
   const reserve = database.prepare(`
     update event_totals set last_sequence = last_sequence + ?
     returning last_sequence as last, indexed_sequence as indexed, ${hasReconciled} as hasReconciled`);
-  const count = database.prepare('update event_totals set events = events + ?');
+  const conclude = database.prepare(
+    'update event_totals set events = events + @recorded, last_sequence = @last',
+  );
   const insertEvent = database.prepare('insert into events values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const insertBody = database.prepare('insert into bodies values (?, ?, ?)');
   const insertIdentity = database.prepare(
@@ -130,14 +132,17 @@ export function prepareRecord(
   return (rows: readonly EventRow[], isFirst = true): Recorded[] => {
     // Many groups only end claims: they don't write the totals.
     if (rows.length === 0) return [];
+    // Also changes a page if there are only duplicates, which has the commit synced: a process that has died may have left
+    // in the WAL what they are copies of.
     const totals = reserve.get(rows.length) as SequenceTotals & { readonly hasReconciled: number };
     let isAnyReconciled = totals.hasReconciled === 1;
     const lastBefore = totals.last - rows.length;
-    let sequence = lastBefore;
-    let recorded = 0;
+    let last = lastBefore;
     const sequences: (Sequence | undefined)[] = [];
     for (const row of rows) {
-      sequence += 1;
+      // A duplicate leaves it to the next event: whoever has a copy of a delivery could otherwise use up an era in seconds,
+      // and each era with an event has a filter in memory.
+      const sequence = last + 1;
       const isDelivered = row.source === null;
       const isKnown = isDelivered
         ? isAnyReconciled && reconciling.wasReconciled(row, sequence)
@@ -148,10 +153,10 @@ export function prepareRecord(
       insert(row, sequence);
       if (!isDelivered) reconciling.note();
       isAnyReconciled ||= !isDelivered;
-      recorded += 1;
+      last = sequence;
     }
-    if (recorded > 0) count.run(recorded);
-    indexCalls(totals);
+    conclude.run({ recorded: last - lastBefore, last });
+    indexCalls({ ...totals, last });
     if (isFirst) earlier.keepUp(lastBefore);
     return claimOrWait(rows, sequences);
   };
