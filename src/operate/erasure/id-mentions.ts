@@ -1,4 +1,5 @@
-import { type Mentions, readable } from './person-mentions.ts';
+import type { Mentions } from './person-mentions.ts';
+import { readable } from './readable.ts';
 
 /** An id, and the offset in it of the word by which it is looked up. */
 interface Indexed {

@@ -1,4 +1,5 @@
 /** Finds phone numbers in stored bytes, which are JSON unless they are unreadable. */
+import { readable } from './readable.ts';
 
 /** Whether a text or bytes contain what is searched for. */
 export type Mentions = (content: string | Uint8Array) => boolean;
@@ -54,13 +55,4 @@ function beginOfNumber(digits: number): string {
 
 function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
-}
-
-/** The text with its JSON escapes decoded: any character may be written as an escape. */
-export function readable(content: string | Uint8Array): string {
-  const text = typeof content === 'string' ? content : Buffer.from(content).toString('utf8');
-  if (!text.includes('\\')) return text;
-  return text.replaceAll(/\\(?:u([\da-fA-F]{4})|(["\\/])|[bfnrt])/g, (_all, code?: string, plain?: string) =>
-    code === undefined ? (plain ?? ' ') : String.fromCharCode(Number.parseInt(code, 16)),
-  );
 }
