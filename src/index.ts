@@ -24,11 +24,13 @@ export type {
 } from './dispatch/handler.ts';
 export { Discard, RetryLater } from './dispatch/outcomes.ts';
 export {
+  type BodySource,
   type CallEvent,
   type Delivery,
   type EventSource,
   type Headers,
   type Issue,
+  type OccurredAtSource,
   type Scheme,
   type Reply,
 } from './events/model.ts';
@@ -60,8 +62,9 @@ export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';
 export type { EventState } from './store/event-store.ts';
 export type { QuarantineKind } from './store/quarantine-store.ts';
 export type { Drift, DriftKind } from './events/drift.ts';
-export type { DriftFinding } from './operate/drift.ts';
+export type { DriftFinding, DriftLedger } from './operate/drift.ts';
 export type {
+  Quarantine,
   QuarantinedDelivery,
   QuarantineQuery,
   QuarantineReason,
@@ -94,8 +97,10 @@ export type { Alert, AlertName, AlertOptions, AlertWebhook, Notify } from './rec
 export type { History, HistoryQuery } from './operate/history.ts';
 export type { HandlerHistoryPoint, HistoryPoint } from './operate/history-points.ts';
 export type { FailureGroup, Failures } from './operate/failures.ts';
-export type { Account, Audit, AuditEntry, AuditQuery } from './operate/audit.ts';
+export type { Account, Audit, AuditEntries, AuditEntry, AuditProgress, AuditQuery } from './operate/audit.ts';
 export type { AuditAction } from './store/audit-store.ts';
+export type { Resolution } from './store/history-store.ts';
+export type { StoreCounts } from './store/store.ts';
 export type { BulkResult, BulkState } from './operate/bulk/bulk-work.ts';
 export type { DismissOptions } from './operate/bulk/dismissal.ts';
 export type { ReplayOptions } from './operate/bulk/replay.ts';
@@ -111,5 +116,6 @@ export type { ErasureTarget } from './operate/erasure/erasure-target.ts';
 export type { Instant } from './errors/option-problems.ts';
 export type { LogEvent } from './receiver/telemetry.ts';
 export type { Access, Action, Authorize, NamedAccess } from './operate/api/access.ts';
+export type { Middleware } from './http/express.ts';
 export type { FetchConnection } from './http/fetch.ts';
 export type { Mounted } from './http/mount.ts';

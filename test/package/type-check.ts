@@ -8,6 +8,8 @@ import type { PackedProject } from './packed-project.ts';
 export interface Modules {
   readonly module: string;
   readonly moduleResolution: string;
+  /** Whether the app's own declarations are made, too, as for a library. */
+  readonly declaration?: boolean;
   /** What the examples need beside that. */
   readonly rewriteRelativeImportExtensions?: boolean;
   readonly experimentalDecorators?: boolean;
@@ -58,6 +60,7 @@ export class TypeChecker {
         .flatMap((file) => [
           ...program.getSyntacticDiagnostics(file),
           ...program.getSemanticDiagnostics(file),
+          ...(options.declaration === true ? program.getDeclarationDiagnostics(file) : []),
         ]),
     ];
     return found.map((error) => ts.formatDiagnostic(error, host).trim());

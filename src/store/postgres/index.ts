@@ -11,6 +11,8 @@ import type { StoreFactory } from '../store.ts';
 import { defaultSchema, isSchemaName, readTarget, wrongTarget } from './connection/target.ts';
 import { PostgresStore } from './postgres-store.ts';
 
+export type { StoreFactory };
+
 /** What `ctx.commit` passes to its function on Postgres: a connection of the package `pg`, inside the transaction. */
 export type PostgresTransaction = unknown extends PoolClient ? UntypedClient : PoolClient;
 
