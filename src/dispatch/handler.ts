@@ -76,6 +76,8 @@ export interface RunContext<Transaction = UserDatabase> {
    * run can commit once. Resolves to what `effects` returned, once all of it is on disk. Rejects, with nothing written,
    * if `effects` throws or the run no longer belongs to this process.
    *
+   * @throws What `effects` throws; RingbackError `commit_repeated`, `commit_asynchronous`, `commit_too_late`,
+   * `commit_not_a_function`, `transaction_ended`
    * @example await ctx.commit((db) => { db.prepare('insert into orders (call_id) values (?)').run(callId); });
    */
   readonly commit: CommitOf<Transaction>;

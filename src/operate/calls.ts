@@ -54,6 +54,7 @@ export class Calls {
   /**
    * Reads the record of a call. Resolves to undefined if none of its events has arrived.
    *
+   * @throws ConfigError for an id that is not text; RingbackError `receiver_not_started`
    * @example const call = await receiver.calls.get('call_42'); // call?.durationMs
    */
   async get(callId: string): Promise<CallRecord | undefined> {
@@ -68,6 +69,7 @@ export class Calls {
    * What joins wait for in a call, and how they have run: one entry for each join that has counted an event of it, in
    * order of their names. It is read from the inbox, so the joins need not be registered here.
    *
+   * @throws ConfigError for an id that is not text; RingbackError `receiver_not_started`
    * @example (await receiver.calls.joins('call_42')).filter(({ until }) => until) // those that wait
    */
   async joins(callId: string): Promise<readonly CallJoin[]> {

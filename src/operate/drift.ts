@@ -50,6 +50,7 @@ export class DriftLedger {
   /**
    * Lists all differences, at most 1,000, the newest first; never a value from a body.
    *
+   * @throws RingbackError `receiver_not_started`
    * @example for (const { eventName, path, kind, count } of await receiver.drift.list()) console.log(kind, path);
    */
   async list(): Promise<readonly DriftFinding[]> {

@@ -74,7 +74,7 @@ export class Failures {
    * Leaves a group out of alerts until it is unmuted, for example because its cause is known. Resolves to true if it
    * was not muted before, and to false if it was or if there is no such group.
    *
-   * @throws RingbackError `receiver_not_started`
+   * @throws ConfigError for an invalid id or option; RingbackError `receiver_not_started`
    * @example await receiver.failures.mute(group.id, { by: 'ann', reason: 'the CRM is replaced in May' });
    */
   async mute(id: string, options: Account = {}): Promise<boolean> {
@@ -85,7 +85,7 @@ export class Failures {
   /**
    * Includes a muted group in alerts again. Resolves to whether it was muted.
    *
-   * @throws RingbackError `receiver_not_started`
+   * @throws ConfigError for an invalid id or option; RingbackError `receiver_not_started`
    * @example await receiver.failures.unmute(group.id);
    */
   async unmute(id: string, options: Account = {}): Promise<boolean> {

@@ -125,6 +125,7 @@ export class Quarantine {
   /**
    * Reads one delivery with its headers and raw bytes. Resolves to undefined if it isn't in quarantine (any more).
    *
+   * @throws ConfigError for an invalid id; RingbackError `receiver_not_started`
    * @example const delivery = await receiver.quarantine.get(7); // delivery?.reason, delivery?.body
    */
   async get(id: number): Promise<WholeQuarantinedDelivery | undefined> {
@@ -137,6 +138,7 @@ export class Quarantine {
    * Says in which scheme a delivery verifies with the current secrets, as of its arrival, and what to do. It changes
    * nothing. Resolves to undefined if the delivery isn't in quarantine.
    *
+   * @throws ConfigError for an invalid id; RingbackError `receiver_not_started`
    * @example (await receiver.quarantine.checkSignature(7))?.status // 'verifies': it can be released
    */
   async checkSignature(id: number): Promise<SignatureCheck | undefined> {
@@ -148,8 +150,8 @@ export class Quarantine {
    * Checks a delivery again and stores it as an event with its original time of arrival. One that was not authentic is
    * verified with the current secrets and schemes, as of its arrival; an unreadable one is decoded again.
    *
-   * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_cut`, `quarantine_unknown`;
-   * nothing is released then
+   * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_cut`, `quarantine_unknown`,
+   * `receiver_not_started`; ConfigError for an invalid id or option. Nothing is released then
    * @example await receiver.quarantine.release(7) // { status: 'accepted', traceId: '…' }
    */
   async release(id: number, options: Account = {}): Promise<Released> {
@@ -179,6 +181,7 @@ export class Quarantine {
   /**
    * Removes a delivery permanently. Resolves to whether it was there.
    *
+   * @throws ConfigError for an invalid id or option; RingbackError `receiver_not_started`
    * @example await receiver.quarantine.discard(7) // true
    */
   async discard(id: number, options: Account = {}): Promise<boolean> {
@@ -204,6 +207,8 @@ export class Quarantine {
    * With `dryRun`, nothing is changed, and the result shows what would be released in the accepted schemes, copies
    * included.
    *
+   * @throws ConfigError for an invalid option; RingbackError `receiver_not_started`, also when the receiver is stopped
+   * meanwhile
    * @example await receiver.quarantine.reverify() // { checked: 12, released: 11, duplicates: 0, … }
    */
   async reverify(options: ReverifyOptions = {}): Promise<Reverified> {
