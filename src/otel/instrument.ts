@@ -1,4 +1,6 @@
 import { type MeterProvider, type TracerProvider, metrics, trace } from '@opentelemetry/api';
+import { z } from 'zod';
+import { hasMethods, parseStrictly } from '../errors/option-problems.ts';
 import { type Receiver, internalsOf } from '../receiver/receiver.ts';
 import { measure } from './measure.ts';
 import { tracerOf } from './spans.ts';
@@ -11,6 +13,21 @@ export interface InstrumentOptions {
   readonly meterProvider?: MeterProvider | undefined;
 }
 
+const optionsSchema = z.strictObject({
+  tracerProvider: z
+    .custom<TracerProvider>(
+      (value) => hasMethods(value, ['getTracer']),
+      'a TracerProvider, with the method getTracer',
+    )
+    .optional(),
+  meterProvider: z
+    .custom<MeterProvider>(
+      (value) => hasMethods(value, ['getMeter']),
+      'a MeterProvider, with the method getMeter',
+    )
+    .optional(),
+});
+
 /** The instrumentation scope of spans and metrics. */
 const scope = 'ringback';
 
@@ -20,15 +37,17 @@ const scope = 'ringback';
  * part of its attempt. Spans contain names and the ids of event and call, but nothing else of an event, and no error
  * messages.
  *
+ * @throws ConfigError for another value than a receiver, and for invalid options
  * @example
  * import { instrument } from 'ringback/otel';
  * instrument(receiver); // after the SDK was started, and before the receiver is
  */
 export function instrument<Transaction>(
   receiver: Receiver<Transaction>,
-  { tracerProvider, meterProvider }: InstrumentOptions = {},
+  options: InstrumentOptions = {},
 ): void {
   const plain = receiver as unknown as Receiver;
+  const { tracerProvider, meterProvider } = parseStrictly(optionsSchema, options, 'instrument');
   const { activity, tracing } = internalsOf(plain).parts;
   tracing.tracer = tracerOf((tracerProvider ?? trace.getTracerProvider()).getTracer(scope));
   activity.observe(measure(plain, (meterProvider ?? metrics.getMeterProvider()).getMeter(scope)));

@@ -1,4 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import { configError } from '../errors/errors.ts';
+import { describe, hasMethods } from '../errors/option-problems.ts';
 import { type AnswerOutcome, type RunOutcome, measures } from '../kit/activity.ts';
 import { inboxGauges, readInbox } from '../operate/gauges.ts';
 import { type Receiver, internalsOf } from '../receiver/receiver.ts';
@@ -8,7 +10,8 @@ import { type Receiver, internalsOf } from '../receiver/receiver.ts';
  * per process; gauges are read from the inbox on each scrape, and are the same in all processes that share it. Labels
  * are names of handlers, outcomes and codes: nothing of an event.
  *
- * @throws Error if the registry has metrics of a receiver already: give each receiver of a process its own registry
+ * @throws Error if the registry has metrics of a receiver already: give each receiver of a process its own registry;
+ * ConfigError for another value than a receiver or a registry
  * @example
  * import { collectMetrics } from 'ringback/prometheus';
  * collectMetrics(receiver, registry);
@@ -18,7 +21,14 @@ import { type Receiver, internalsOf } from '../receiver/receiver.ts';
  */
 export function collectMetrics<Transaction>(receiver: Receiver<Transaction>, registry: Registry): void {
   const plain = receiver as unknown as Receiver;
-  internalsOf(plain).parts.activity.observe(counters(registry));
+  const { activity } = internalsOf(plain).parts;
+  if (!hasMethods(registry, ['registerMetric', 'metrics']))
+    throw configError('option_invalid', {
+      option: 'collectMetrics(registry)',
+      expected: 'a Registry of @prometheus-io/client',
+      found: describe(registry),
+    });
+  activity.observe(counters(registry));
   addGauges(plain, registry);
 }
 

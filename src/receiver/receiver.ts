@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { blameCaller, configError } from '../errors/errors.ts';
+import { describe } from '../errors/option-problems.ts';
 import type { EventOf } from '../events/event-types.ts';
 import { type EventPattern, isKnownEventName } from '../events/names.ts';
 import type { HandlerOptions, JoinOptions } from './handler-options.ts';
@@ -15,6 +16,7 @@ import type { Clock } from '../kit/clock.ts';
 import { locationThrownAt } from '../kit/error-location.ts';
 import { classOf, messageOf } from '../kit/error-text.ts';
 import { type TrustProxy, trustNobody } from '../kit/trust-proxy.ts';
+import { isObject } from '../kit/values.ts';
 import type { Calls } from '../operate/calls.ts';
 import type { Alerts } from '../operate/alerts/alerts.ts';
 import type { Audit } from '../operate/audit.ts';
@@ -57,6 +59,7 @@ interface Internals {
 /**
  * The inside of a receiver, for other parts of Ringback.
  *
+ * @throws ConfigError for another value
  * @internal
  */
 export let internalsOf: (receiver: Receiver) => Internals;
@@ -91,12 +94,21 @@ export class Receiver<Transaction = UserDatabase> {
   readonly #onAnswerFailed: OnAnswerFailed;
 
   static {
-    internalsOf = (receiver) => ({
-      lifecycle: receiver.#lifecycle,
-      parts: receiver.#parts,
-      clock: receiver.#clock,
-      trustProxy: receiver.#trustProxy,
-    });
+    internalsOf = (receiver) => {
+      // For arguments in the wrong order, such as of `collectMetrics`.
+      if (!isObject(receiver) || !(#lifecycle in receiver))
+        throw configError('option_invalid', {
+          option: 'receiver',
+          expected: 'what createReceiver has returned',
+          found: describe(receiver),
+        });
+      return {
+        lifecycle: receiver.#lifecycle,
+        parts: receiver.#parts,
+        clock: receiver.#clock,
+        trustProxy: receiver.#trustProxy,
+      };
+    };
   }
 
   /** @internal */

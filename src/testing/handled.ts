@@ -1,9 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { z } from 'zod';
-import { ringbackError } from '../errors/errors.ts';
+import { configError, ringbackError } from '../errors/errors.ts';
 import { runtimeTimer, systemClock } from '../kit/clock.ts';
 import type { Duration } from '../kit/duration.ts';
-import { checked, hasMethods, parseStrictly } from '../errors/option-problems.ts';
+import { checked, describe as inMessage, hasMethods, parseStrictly } from '../errors/option-problems.ts';
+import { fieldsOf } from '../kit/values.ts';
 import { duration } from '../receiver/option-values.ts';
 import type { StoredRun, WholeInboxEvent } from '../operate/inbox-event.ts';
 import { Receiver, internalsOf } from '../receiver/receiver.ts';
@@ -42,8 +43,9 @@ const optionsSchema = z.strictObject({
  * keeps it, with dead letters among its `runs`. `within` is measured by the machine's clock, whatever clock the
  * receiver has.
  *
- * @throws RingbackError `condition_not_met`, with what the event waits for: the handlers that have not ended, and the
- *   runs that are not done, with their attempts and reasons; or that no event with this trace id has arrived
+ * @throws ConfigError for another value than a receiver, and for invalid options; RingbackError `condition_not_met`, with
+ *   what the event waits for: the handlers that have not ended, and the runs that are not done, with their attempts and
+ *   reasons; or that no event with this trace id has arrived
  * @example
  * await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
  * const { runs } = await handled(receiver, 'trace-1', { within: '2s' });
@@ -54,6 +56,12 @@ export async function handled(
   traceId: string,
   options: HandledOptions = {},
 ): Promise<WholeInboxEvent> {
+  if (!hasMethods(fieldsOf(receiver)['events'], ['get', 'list']))
+    throw configError('option_invalid', {
+      option: 'handled(receiver)',
+      expected: 'what createReceiver or testReceiver has returned',
+      found: inMessage(receiver),
+    });
   const { within, clock } = parseStrictly(optionsSchema, options, 'handled');
   const deadline = systemClock.elapsed() + within;
   for (;;) {

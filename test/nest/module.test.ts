@@ -160,6 +160,32 @@ test('a second module is refused, because each receiver would run all methods', 
   });
 });
 
+test.each([
+  ['no path', {}],
+  ['an empty path, below which everything is', { path: '' }],
+])('%s is refused where the module is imported', (_, wrong: object) => {
+  const { receiver } = made(loopback);
+  const refused = 'The option path in RingbackModule.forRoot should be text that is not empty';
+  expect(() => RingbackModule.forRoot({ receiver, ...wrong } as never)).toThrow(refused);
+  const useFactory = () => receiver;
+  expect(() => RingbackModule.forRootAsync({ useFactory, ...wrong } as never)).toThrow(
+    refused.replace('forRoot', 'forRootAsync'),
+  );
+});
+
+test('a module without a receiver is refused', async () => {
+  const refused = 'should be what createReceiver has returned, but is undefined';
+  expect(() => RingbackModule.forRoot({ path } as never)).toThrow(
+    `The option receiver in RingbackModule.forRoot ${refused}`,
+  );
+  @Module({ imports: [RingbackModule.forRootAsync({ path, useFactory: () => undefined as never })] })
+  class AppModule {}
+  const creating = NestFactory.create(AppModule, { logger: false, abortOnError: false });
+  await expect(creating).rejects.toThrow(
+    `The option receiver in RingbackModule ${refused}. Return it from useFactory.`,
+  );
+});
+
 test('a static method is refused where it is decorated', () => {
   expect(() => {
     class Handlers {

@@ -363,3 +363,16 @@ describe('metrics of OpenTelemetry', () => {
     expect(exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics)).toEqual([]);
   });
 });
+
+test('wrong arguments of instrument are refused by name', () => {
+  const { receiver } = made();
+  expect(() => instrument({} as never)).toThrow(
+    'The option receiver should be what createReceiver has returned, but is of type object.',
+  );
+  expect(() => instrument(receiver, { tracer: undefined } as never)).toThrow(
+    'There is no option tracer in instrument. The options are: tracerProvider, meterProvider.',
+  );
+  expect(() => instrument(receiver, { meterProvider: {} } as never)).toThrow(
+    'The option meterProvider in instrument should be a MeterProvider, with the method getMeter',
+  );
+});

@@ -22,6 +22,17 @@ function samplesIn(text: string): Readonly<Record<string, number>> {
 
 const samplesOf = async (registry: Registry) => samplesIn(await registry.metrics());
 
+test('wrong arguments of collectMetrics are refused by name', () => {
+  const registry = new Registry();
+  const { receiver } = made();
+  expect(() => collectMetrics(registry as never, receiver as never)).toThrow(
+    'The option receiver should be what createReceiver has returned, but is of type object.',
+  );
+  expect(() => collectMetrics(receiver, undefined as never)).toThrow(
+    'The option collectMetrics(registry) should be a Registry of @prometheus-io/client, but is undefined.',
+  );
+});
+
 describe('the metrics of a receiver', () => {
   test('count answers, attempts, and the contents of the inbox', async () => {
     const clock = new ManualClock();

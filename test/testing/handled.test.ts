@@ -150,3 +150,9 @@ describe('handled after its timeout', () => {
     expect(await cause()).toBe('not all of its handlers have ended, or none is registered');
   });
 });
+
+it('names what it was given instead of a receiver', async () => {
+  await expect(handled('t-1' as never, 't-1')).rejects.toThrow(
+    'The option handled(receiver) should be what createReceiver or testReceiver has returned, but is "t-1".',
+  );
+});
