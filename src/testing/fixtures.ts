@@ -38,7 +38,7 @@ export function fixtureNames(): readonly string[] {
 export function fixture(name: string): Fixture {
   const names = fixtureNames();
   // Looked up in the list, so that no name can lead outside the folder.
-  if (!names.includes(name)) throw unknownFixture(String(name));
+  if (!names.includes(name)) throw unknownFixture(name);
   const text = readFileSync(new URL(`${name}.json`, folder), 'utf8');
   const read = readFixture(name, JSON.parse(text));
   if (!read) throw unknownFixture(name);
