@@ -63,7 +63,7 @@ interface AuditParts {
   readonly store: AuditStore;
   readonly clock: Clock;
   /** Called when something has been done, has failed, or has begun and takes longer. */
-  readonly onRecorded: (action: AuditAction) => void;
+  readonly onRecorded: () => void;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
 }
@@ -137,7 +137,7 @@ export class Audit {
   /** @internal Writes the entry of an action that goes on. Resolves to its id. */
   async begin(request: Omit<AuditRequest, 'now' | 'mayRemove'>): Promise<number> {
     const id = await this.#write(request);
-    this.#parts.onRecorded(request.action);
+    this.#parts.onRecorded();
     return id;
   }
 
@@ -156,7 +156,7 @@ export class Audit {
       await store.end(id, clock.now(), { events: 0, runs: 0, ...counts });
       return result;
     } finally {
-      onRecorded(action);
+      onRecorded();
     }
   }
 

@@ -31,7 +31,6 @@ import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
 import { SecretSource } from '../signature/secret-source.ts';
 import { freeDiskOf, isSharable, storeOf } from './database.ts';
-import type { AuditAction } from '../store/audit-store.ts';
 import type { Backlog } from '../store/history-store.ts';
 import type { Store, StoreNotice } from '../store/store.ts';
 import { BoundedReports, Telemetry } from './telemetry.ts';
@@ -78,7 +77,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
   const tracing: Tracing = { tracer: undefined };
   const gated = gatedStore(store, requireStarted);
   const changes = new Changes(clock, activity, requireStarted);
-  const onRecorded = (action: AuditAction) => changes.recorded(action);
+  const onRecorded = () => changes.recorded();
   const audit = new Audit({ store: gated.audit, clock, onRecorded, requireStarted });
   const common: Common = { options, hooks, store, gated, telemetry, decoder, audit, activity, tracing };
   const registry = new Registry(options);

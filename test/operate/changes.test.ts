@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -7,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { Activity } from '../../src/kit/activity.ts';
 import { Changes } from '../../src/operate/api/changes.ts';
 import { ManualClock } from '../support/clock.ts';
-import { bodyOf, deliver, otherSecret, secret, signedHeaders } from '../support/deliveries.ts';
+import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import type { Authorize, Receiver, ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { listening } from '../support/servers.ts';
@@ -28,6 +29,10 @@ async function served(authorize: Authorize = () => 'read', options: ReceiverOpti
   const open = () => opened(`http://127.0.0.1:${port}/changes`);
   return { receiver, logs, server, ask, open };
 }
+
+/** The event that names all lists. */
+const allLists =
+  'data: {"topics":["events","calls","failures","handlers","quarantine","drift","audit","history","alerts"]}';
 
 /** A stream of changes, and what came in it so far. */
 async function opened(url: string) {
@@ -80,38 +85,32 @@ describe('the stream of changes', () => {
     },
   );
 
-  test('says that a person has muted failures, discarded a delivery, or looked at a body', async () => {
-    // While time stands still, nothing else makes it name these lists.
+  test('names all lists when a person has changed something, or looked at a body', async () => {
+    // While time stands still, nothing else makes it name them.
     const { receiver, logs, ask, open } = await served(() => 'read', { clock: new ManualClock() });
     await deliverOne(receiver);
     await logs.until('run_done');
-    for (const [act, topics] of [
-      [() => receiver.failures.mute('a-group'), ['audit', 'failures', 'alerts']],
-      [() => receiver.quarantine.discard(1), ['audit', 'quarantine']],
-      [() => ask('/events/a?body=true'), ['audit']],
-    ] as const) {
+    for (const act of [
+      () => receiver.failures.mute('a-group'),
+      () => receiver.quarantine.discard(1),
+      () => ask('/events/a?body=true'),
+    ]) {
       const { state } = await open();
       await expect.poll(() => state.text).toContain(': ');
       await act();
-      await expect.poll(() => state.text).toContain(`data: ${JSON.stringify({ topics })}`);
+      await expect.poll(() => state.text).toContain(allLists);
     }
   });
 
-  test('says that a delivery was released from quarantine, and is an event', async () => {
-    const clock = new ManualClock();
-    const secrets = [secret];
-    const { receiver, open } = await served(() => 'read', { clock, secrets: () => secrets });
-    const body = bodyOf();
-    await deliver(receiver, body, signedHeaders(body, { secrets: otherSecret, timestamp: clock.now() }));
-    secrets.push(otherSecret);
-    clock.advance(1_000);
+  test('names all lists when an alert is raised, as after other rare changes', async () => {
+    const { open } = await served(() => 'read', { clock: new ManualClock() });
     const { state } = await open();
     await expect.poll(() => state.text).toContain(': ');
-    await receiver.quarantine.release(1);
-    await expect.poll(() => state.text).toContain('data: {"topics":["quarantine","events","calls"]}');
+    channel('ringback.alert_raised').publish({});
+    await expect.poll(() => state.text).toContain(allLists);
   });
 
-  test('says that a replay has begun, and what it had changed when it was stopped', async () => {
+  test('says that a replay has begun, and that it was stopped', async () => {
     const clock = new ManualClock();
     const { receiver, logs, open } = await served(() => 'read', { clock });
     for (const traceId of ['a', 'b']) {
@@ -122,13 +121,12 @@ describe('the stream of changes', () => {
     const before = await open();
     await expect.poll(() => before.state.text).toContain(': ');
     const replaying = receiver.events.replay({ since: 0 }, { rate: 0.01 });
-    await expect.poll(() => before.state.text).toContain('data: {"topics":["audit"');
+    await expect.poll(() => before.state.text).toContain(allLists);
     await logs.until('run_done', 3);
     const { state } = await open();
     await expect.poll(() => state.text).toContain(': ');
     await receiver.events.stop(1);
-    const topics = ['audit', 'events', 'calls', 'failures', 'handlers'];
-    await expect.poll(() => state.text).toContain(`data: ${JSON.stringify({ topics })}`);
+    await expect.poll(() => state.text).toContain(allLists);
     expect(await replaying).toMatchObject({ state: 'stopped' });
   });
 
@@ -143,7 +141,7 @@ describe('the stream of changes', () => {
     collect();
     const before = process.memoryUsage().heapUsed;
     const entries = 200_000;
-    for (let entry = 0; entry < entries; entry += 1) changes.recorded('pause');
+    for (let entry = 0; entry < entries; entry += 1) changes.recorded();
     collect();
     expect((process.memoryUsage().heapUsed - before) / entries).toBeLessThan(32);
     changes.close();

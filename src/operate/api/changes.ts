@@ -3,7 +3,6 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Activity } from '../../kit/activity.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { LogEvent } from '../../receiver/telemetry.ts';
-import type { AuditAction } from '../../store/audit-store.ts';
 import { ApiProblem } from './problem.ts';
 
 /** Where the stream of changes is. */
@@ -23,35 +22,23 @@ const topics = [
 ] as const;
 type Topic = (typeof topics)[number];
 
-const ofRuns: readonly Topic[] = ['events', 'calls', 'failures', 'handlers'];
 /** What an answer to a delivery changes; a refused delivery may be in quarantine. */
 const changedByAnswer: Readonly<Record<string, readonly Topic[]>> = {
   accepted: ['events', 'calls'],
   duplicate: [],
 };
 const changedOtherwise: readonly Topic[] = ['quarantine'];
-/** What each of the rarer log events changes. */
-const changedBy: Readonly<Partial<Record<LogEvent, readonly Topic[]>>> = {
-  quarantine_released: ['quarantine', 'events', 'calls'],
-  drift_seen: ['drift'],
-  events_replayed: [...ofRuns, 'audit'],
-  runs_dismissed: [...ofRuns, 'audit'],
-  alert_raised: ['alerts'],
-  alert_over: ['alerts'],
-  erased: topics,
-};
-
-/** What an entry in the audit list changes, if not only that list. */
-const changedByAction: Readonly<Partial<Record<AuditAction, readonly Topic[]>>> = {
-  stop: ['audit', ...ofRuns],
-  discard: ['audit', 'quarantine'],
-  reverify: ['audit', 'quarantine'],
-  pause: ['audit', 'handlers'],
-  resume: ['audit', 'handlers'],
-  mute: ['audit', 'failures', 'alerts'],
-  unmute: ['audit', 'failures', 'alerts'],
-};
-const changedByOtherActions: readonly Topic[] = ['audit'];
+const changedByRun: readonly Topic[] = ['events', 'calls', 'failures', 'handlers'];
+/** Log events that are too rare to say of each which lists it changes: after them, all may have changed. */
+const rare: readonly LogEvent[] = [
+  'quarantine_released',
+  'drift_seen',
+  'events_replayed',
+  'runs_dismissed',
+  'alert_raised',
+  'alert_over',
+  'erased',
+];
 
 /** How many pages can listen at the same time: each is a connection that stays open. */
 const maxStreams = 100;
@@ -68,10 +55,7 @@ export class Changes {
   readonly #activity: Activity;
   readonly #requireStarted: (method: string) => void;
   readonly #streams = new Set<Stream>();
-  readonly #listeners = Object.entries(changedBy).map(([name, changed]) => ({
-    channel: `ringback.${name}`,
-    listener: () => this.#notify(changed),
-  }));
+  readonly #onRare = () => this.#notify(topics);
   #endObserving = () => {};
 
   /** `requireStarted` throws unless the receiver runs. */
@@ -100,9 +84,9 @@ export class Changes {
     return stream.body;
   }
 
-  /** Tells of an entry in the audit list. */
-  recorded(action: AuditAction): void {
-    this.#notify(changedByAction[action] ?? changedByOtherActions);
+  /** Tells of a change by a person, which is as rare. */
+  recorded(): void {
+    this.#notify(topics);
   }
 
   /** Ends every stream, so that a server that waits for its connections can close. */
@@ -111,11 +95,11 @@ export class Changes {
   }
 
   #listen(): void {
-    for (const { channel, listener } of this.#listeners) subscribe(channel, listener);
+    for (const name of rare) subscribe(`ringback.${name}`, this.#onRare);
     // Not by the log events of deliveries and runs, whose fields would be computed only for this.
     this.#endObserving = this.#activity.observe({
       answered: (outcome) => this.#notify(changedByAnswer[outcome] ?? changedOtherwise),
-      ran: () => this.#notify(ofRuns),
+      ran: () => this.#notify(changedByRun),
     });
   }
 
@@ -125,7 +109,7 @@ export class Changes {
 
   #ended(stream: Stream): void {
     if (!this.#streams.delete(stream) || this.#streams.size > 0) return;
-    for (const { channel, listener } of this.#listeners) unsubscribe(channel, listener);
+    for (const name of rare) unsubscribe(`ringback.${name}`, this.#onRare);
     this.#endObserving();
   }
 }
