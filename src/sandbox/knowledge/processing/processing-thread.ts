@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../kit/clock.ts';
 import { codeOf } from '../../../kit/error-text.ts';
 import { threadFile } from '../../../kit/files.ts';
+import { Semaphore } from '../../../kit/limiters.ts';
 import type { ChunkOptions } from '../chunking/chunk.ts';
 import { DocumentFailure, type DocumentProblem, UnreadableDocument } from '../document-problem.ts';
 import type { EmbeddingService } from '../embedding/openai-embedder.ts';
@@ -45,7 +46,7 @@ export class ProcessingThread {
   readonly #service: EmbeddingService | undefined;
   readonly #clock: Clock;
   #worker: Worker | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #one = new Semaphore(1);
 
   constructor(service: EmbeddingService | undefined, clock: Clock) {
     this.#service = service;
@@ -60,13 +61,11 @@ export class ProcessingThread {
    * @throws DocumentFailure
    */
   process(job: ProcessingJob, signal: AbortSignal, begins = () => {}): Promise<ProcessedDocument> {
-    const processing = this.#last.then(() => {
+    return this.#one.run(async () => {
       signal.throwIfAborted();
       begins();
       return this.#process(job, signal);
     });
-    this.#last = processing.catch(() => {});
-    return processing;
   }
 
   /** Ends the thread; another document starts a new one. */

@@ -1,4 +1,5 @@
 import { type Clock, pause } from '../../../kit/clock.ts';
+import { Semaphore } from '../../../kit/limiters.ts';
 import type { QueuedRecording } from './record-queue.ts';
 
 /**
@@ -23,7 +24,7 @@ const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400];
 export class Reconciling {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #one = new Semaphore(1);
 
   /** Once `signal` is aborted, nothing is tried again. */
   constructor(clock: Clock, signal: AbortSignal) {
@@ -33,8 +34,7 @@ export class Reconciling {
 
   /** `attempt` is called for each try. */
   add(attempt: () => QueuedRecording): QueuedRecording {
-    const begun = this.#last.then(() => this.#tried(attempt));
-    this.#last = begun;
+    const begun = this.#one.run(() => this.#tried(attempt));
     return {
       inTime: begun.then(({ inTime }) => inTime),
       recorded: begun.then(({ recorded }) => recorded),
