@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { readBounded } from '../../kit/http-bodies.ts';
 import { isObject } from '../../kit/values.ts';
 import { exactJsonIn } from '../../events/decoding.ts';
 import { argumentLimits } from './lenient-arguments.ts';
@@ -56,22 +57,18 @@ function queryOf({ url = '' }: IncomingMessage): Readonly<Record<string, string 
   );
 }
 
-async function collect(request: IncomingMessage): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    // Leaving another iteration early would destroy the socket that the answer needs.
-    const iteration: AsyncIterable<Buffer | string> = request.iterator({ destroyOnReturn: false });
-    for await (const chunk of iteration) {
-      // Text if a middleware has set an encoding.
-      const bytes =
-        typeof chunk === 'string' ? Buffer.from(chunk, request.readableEncoding ?? 'utf8') : chunk;
-      size += bytes.byteLength;
-      if (size > maxBytes) throw new ToolRefusal('too_large');
-      chunks.push(bytes);
-    }
-  } catch (error) {
-    throw error instanceof ToolRefusal ? error : new ToolRefusal('broken_off');
-  }
-  return Buffer.concat(chunks);
+async function collect(request: ParsedRequest): Promise<Uint8Array> {
+  const bytes = await readBounded(bytesOf(request), maxBytes).catch(() => {
+    throw new ToolRefusal('broken_off');
+  });
+  if (!bytes) throw new ToolRefusal('too_large');
+  return bytes;
+}
+
+async function* bytesOf(request: ParsedRequest): AsyncGenerator<Uint8Array> {
+  // Leaving another iteration early would destroy the socket that the answer needs.
+  const chunks: AsyncIterable<Buffer | string> = request.iterator({ destroyOnReturn: false });
+  // Text if a middleware has set an encoding.
+  for await (const chunk of chunks)
+    yield typeof chunk === 'string' ? Buffer.from(chunk, request.readableEncoding ?? 'utf8') : chunk;
 }
