@@ -2,7 +2,7 @@ const [backslash, letterU] = [0x5c, 0x75];
 
 /** What the other escapes of JSON stand for, by the character behind the backslash: control characters are blanks. */
 const others: ReadonlyMap<number, number> = new Map(
-  [...'"\\/bfnrt'].map((letter) => [letter.charCodeAt(0), (/\w/.test(letter) ? ' ' : letter).charCodeAt(0)]),
+  Array.from(Buffer.from('"\\/bfnrt'), (code) => [code, code > 0x60 ? 0x20 : code]),
 );
 
 /** The text with its JSON escapes decoded: any character may be written as an escape. */
