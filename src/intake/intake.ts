@@ -79,7 +79,7 @@ export class Intake {
       quarantined: bounded('delivery_quarantined'),
       traceIdDiffers: bounded('trace_id_differs'),
     };
-    this.#rotation = new RotationWatch(telemetry, () => parts.schemes.pinned);
+    this.#rotation = new RotationWatch(telemetry, () => parts.schemes.pinned, clock);
   }
 
   /** See `RotationWatch`. */

@@ -1,5 +1,6 @@
 import type { Headers, Scheme } from '../events/model.ts';
 import { headerOf } from '../events/names.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { carriesSignature } from '../signature/detect.ts';
 import { describeScheme } from '../signature/schemes.ts';
@@ -7,6 +8,8 @@ import type { SignatureReason } from '../signature/verify.ts';
 
 /** Too long for most unauthenticated senders, but shorter than two deliveries with their retries. */
 const longStreak = 5;
+/** The shortest time between two lines, in milliseconds: anybody can send a streak after each genuine delivery. */
+const reportPeriod = 60_000;
 
 /** The reasons for which a signature with another secret, or in another scheme, is refused. */
 const suspicious: ReadonlySet<string> = new Set<SignatureReason>([
@@ -23,16 +26,21 @@ const suspicious: ReadonlySet<string> = new Set<SignatureReason>([
 export class RotationWatch {
   readonly #telemetry: Telemetry;
   readonly #pinned: () => string | undefined;
+  readonly #clock: Clock;
   #hasVerified = false;
   #hasVerifiedSince = false;
   #streak = 0;
   /** The scheme in which a delivery of this streak verifies with the present secrets. */
   #otherScheme: Scheme | undefined;
+  #reportedAt = -Infinity;
+  /** Whether this streak has been reported. */
+  #isReported = false;
 
   /** `pinned` returns the pinned scheme, which may have been pinned before this start. */
-  constructor(telemetry: Telemetry, pinned: () => string | undefined) {
+  constructor(telemetry: Telemetry, pinned: () => string | undefined, clock: Clock) {
     this.#telemetry = telemetry;
     this.#pinned = pinned;
+    this.#clock = clock;
   }
 
   /**
@@ -50,20 +58,27 @@ export class RotationWatch {
     this.#hasVerified = true;
     this.#hasVerifiedSince = true;
     this.#streak = 0;
+    this.#isReported = false;
     this.#otherScheme = undefined;
   }
 
   /**
-   * Logs one line per streak, at the refusal that makes it long. `otherScheme` finds a scheme, not the one in force, in
-   * which the delivery verifies.
+   * Logs one line per streak, once it is long, and at most one a minute. `otherScheme` finds a scheme, not the one in
+   * force, in which the delivery verifies.
    */
   refused(reason: string, headers: Headers, otherScheme: () => Scheme | undefined): void {
     const wasRight = this.#hasVerified || this.#pinned() !== undefined;
-    // After the alarm there is nothing left to find out, and a flood of forgeries must not cost a search each.
-    if (!wasRight || this.#streak === longStreak || !suspicious.has(reason) || !looksGenuine(headers)) return;
-    this.#streak += 1;
-    this.#otherScheme ??= otherScheme();
-    if (this.#streak < longStreak) return;
+    // After the alarm there is nothing left to find out.
+    if (!wasRight || this.#isReported || !suspicious.has(reason) || !looksGenuine(headers)) return;
+    // A flood of forgeries must not cost a search each.
+    if (this.#streak < longStreak) {
+      this.#streak += 1;
+      this.#otherScheme ??= otherScheme();
+    }
+    const now = this.#clock.elapsed();
+    if (this.#streak < longStreak || now - this.#reportedAt < reportPeriod) return;
+    this.#reportedAt = now;
+    this.#isReported = true;
     this.#telemetry.report('secret_rotation_suspected', { count: longStreak, fix: this.#fix() });
   }
 

@@ -106,23 +106,25 @@ describe('the suspicion of a rotated secret', () => {
   });
 
   async function watched() {
-    const { receiver, logs } = await started();
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock });
     const refuse = async (times: number, parts = genuine) => {
       for (let index = 0; index < times; index += 1) {
         const { body, headers } = parts();
         expect((await deliver(receiver, body, headers)).status).toBe(401);
       }
     };
-    return { receiver, refuse, alarms: () => logs.of('secret_rotation_suspected').length };
+    return { receiver, clock, refuse, alarms: () => logs.of('secret_rotation_suspected').length };
   }
 
   test('is logged once per streak of five after a delivery that verified, and again after the next', async () => {
-    const { receiver, refuse, alarms } = await watched();
+    const { receiver, clock, refuse, alarms } = await watched();
     await deliver(receiver);
     await refuse(4);
     expect(alarms()).toBe(0);
     await refuse(10);
     expect(alarms()).toBe(1);
+    clock.advance(60_000);
     await deliver(receiver);
     await refuse(4);
     await deliver(receiver);
@@ -130,6 +132,21 @@ describe('the suspicion of a rotated secret', () => {
     expect(alarms()).toBe(1);
     await refuse(1);
     expect(alarms()).toBe(2);
+  });
+
+  test('is logged at most once a minute, whatever comes between genuine deliveries', async () => {
+    const { receiver, clock, refuse, alarms } = await watched();
+    for (const expected of [1, 2]) {
+      for (let streak = 0; streak < 3; streak += 1) {
+        await deliver(receiver);
+        await refuse(5);
+      }
+      expect(alarms()).toBe(expected);
+      clock.advance(60_000);
+    }
+    // The last streak was not reported, and goes on.
+    await refuse(1);
+    expect(alarms()).toBe(3);
   });
 
   const otherSchemes: readonly SchemeName[] = [
