@@ -14,7 +14,7 @@ import { type ListedCall, callPageOf, namesAmong } from '../shared/call-rows.ts'
 import { claimOnEvent } from '../shared/claimed-work.ts';
 import { nextCursor, numberIn } from '../shared/cursor.ts';
 import { findPage } from '../shared/event-rows.ts';
-import { quarantineRow } from './admin/keep-delivery.ts';
+import { quarantineRow } from './admin/quarantine.ts';
 import type { Session } from './connection/session.ts';
 import { type ListPosition, listPositionOf } from './query/call-list.ts';
 

@@ -1,7 +1,16 @@
 import type Database from 'better-sqlite3';
-import type { KeptDelivery, QuarantineEntry, QuarantineFilter } from '../../quarantine-store.ts';
+import {
+  type KeptDelivery,
+  type QuarantineEntry,
+  type QuarantineFilter,
+  type QuarantineKind,
+  type QuarantineRecord,
+  type Quarantined,
+  claimedTraceId,
+} from '../../quarantine-store.ts';
 import type { EventRecord } from '../../event-record.ts';
-import { storedJson } from '../../shared/altered-rows.ts';
+import { rowNotKept, storedJson } from '../../shared/altered-rows.ts';
+import { quarantineBounds } from '../../shared/bounds.ts';
 import { eventRow, type prepareRecord } from '../work/record.ts';
 
 interface EntryRow extends Omit<QuarantineEntry, 'traceId' | 'isCut'> {
@@ -13,13 +22,45 @@ interface KeptRow extends EntryRow, Pick<KeptDelivery, 'body'> {
   readonly headers: string;
 }
 
+export interface QuarantineRow {
+  readonly kind: QuarantineKind;
+  readonly reason: string;
+  readonly digest: string;
+  readonly receivedAt: number;
+  readonly traceId: string | null;
+  readonly headers: string;
+  readonly body: Uint8Array;
+  readonly cutFrom: number | null;
+  readonly skipped: number;
+}
+
+/** The outcome of the write. */
+export interface Kept extends Quarantined {
+  /** False if a copy was here already. */
+  readonly isNew: boolean;
+}
+
+export function quarantineRow({ headers, cutFrom, ...record }: QuarantineRecord): QuarantineRow {
+  return {
+    ...record,
+    traceId: claimedTraceId(headers) ?? null,
+    headers: JSON.stringify(headers),
+    cutFrom: cutFrom ?? null,
+  };
+}
+
+interface Held {
+  readonly count: number;
+  readonly bytes: number;
+}
+
 /** How many deliveries one look goes through at most: some milliseconds, for which intake can wait. */
 const lookedAtOnce = 1_000;
 
 const columns = `id, kind, reason, digest, trace_id as traceId, received_at as receivedAt,
   coalesce(cut_from, length(body)) as bytes, cut_from is not null as isCut`;
 
-/** Shows deliveries in quarantine, and takes them out; `keep-delivery.ts` puts them in. */
+/** Puts deliveries into quarantine, shows them, and takes them out. What writes runs inside the caller's transaction. */
 export function prepareQuarantine(database: Database.Database, record: ReturnType<typeof prepareRecord>) {
   const deleteOne = database.prepare('delete from quarantine where id = ?');
   const deleteUnauthenticated = database.prepare(
@@ -46,6 +87,8 @@ export function prepareQuarantine(database: Database.Database, record: ReturnTyp
     order by id desc limit @limit`);
 
   return {
+    keep: prepareKeep(database),
+
     /** A part of a page: `next` is where the search for the rest of it continues, once other work has run. */
     search(
       { kind, reason, traceId, since, until }: QuarantineFilter,
@@ -92,4 +135,42 @@ export function prepareQuarantine(database: Database.Database, record: ReturnTyp
 
 function entryOf<Row extends EntryRow>(row: Row): Omit<Row, 'traceId' | 'isCut'> & QuarantineEntry {
   return { ...row, traceId: row.traceId ?? undefined, isCut: row.isCut === 1 };
+}
+
+/**
+ * Writes a delivery into quarantine. Anyone can send unauthenticated deliveries, so their count and bytes are bounded.
+ * Triggers keep the totals, so that in a flood no insert has to count rows.
+ */
+function prepareKeep(database: Database.Database): (row: QuarantineRow) => Kept {
+  const insert = database.prepare(`
+    insert into quarantine (kind, reason, digest, received_at, trace_id, cut_from, headers, body)
+    values (@kind, @reason, @digest, @receivedAt, @traceId, @cutFrom, @headers, @body) on conflict do nothing`);
+  const copyOf = database
+    .prepare("select id from quarantine where kind = 'unreadable' and digest = ?")
+    .pluck();
+  const held = database.prepare("select count, bytes from quarantine_totals where kind = 'not_authentic'");
+  const addDropped = database.prepare(
+    "update quarantine_totals set dropped = dropped + ? where kind = 'not_authentic'",
+  );
+  const deleteOldest = database.prepare(`
+    delete from quarantine where id = (select min(id) from quarantine where kind = 'not_authentic')`);
+
+  const dropOldest = (): number => {
+    const isOver = ({ count, bytes }: Held) =>
+      count > quarantineBounds.unauthenticated || bytes > quarantineBounds.unauthenticatedBytes;
+    let dropped = 0;
+    while (isOver(held.get() as Held) && deleteOldest.run().changes > 0) dropped += 1;
+    return dropped;
+  };
+
+  return ({ skipped, ...row }) => {
+    const { changes, lastInsertRowid } = insert.run(row);
+    const isNew = changes > 0;
+    const id = isNew ? Number(lastInsertRowid) : (copyOf.get(row.digest) as number | undefined);
+    if (id === undefined) throw rowNotKept('quarantine');
+    if (row.kind === 'unreadable') return { id, dropped: 0, isNew };
+    const dropped = dropOldest();
+    if (dropped + skipped > 0) addDropped.run(dropped + skipped);
+    return { id, dropped, isNew };
+  };
 }

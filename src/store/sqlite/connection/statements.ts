@@ -2,7 +2,6 @@ import type Database from 'better-sqlite3';
 import { prepareCleaning } from '../admin/cleaning.ts';
 import { prepareDrift } from '../admin/drift.ts';
 import { prepareErasure } from '../admin/erasure.ts';
-import { prepareKeepDelivery } from '../admin/keep-delivery.ts';
 import { preparePinnedScheme } from '../admin/pinned-scheme.ts';
 import { prepareQuarantine } from '../admin/quarantine.ts';
 import { prepareRemoval } from '../admin/removal.ts';
@@ -75,7 +74,7 @@ export function prepareStatements(
     membership: prepareMembership({ processes, notedWal, claims, dueTimes }),
     joins: prepareJoins(database, settling),
     pinnedScheme: preparePinnedScheme(database),
-    quarantine: { ...prepareQuarantine(database, record), keep: prepareKeepDelivery(database) },
+    quarantine: prepareQuarantine(database, record),
     drift: prepareDrift(database),
     duplicates: { add: prepareDuplicates(database, earlier) },
     listCalls: prepareCallList(database, callEvents.eventsOf),
