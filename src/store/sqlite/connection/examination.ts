@@ -6,7 +6,7 @@ import { sandboxMark } from '../../../kit/sqlite.ts';
 import type { StoreCounts } from '../../store.ts';
 import { openTimeout, openingCause, openingFix, problemOf } from './connection.ts';
 import { isInbox, refuseForeign } from './foreign-database.ts';
-import { schemaVersion } from './migrations/migrate.ts';
+import { schemaVersion, versionOf } from './migrations/migrate.ts';
 import { statementsOf } from './open-inbox.ts';
 
 /** What an examination found, without changing the file. */
@@ -51,7 +51,7 @@ function countsIn(database: Database.Database): StoreCounts {
  */
 function schemaOf(database: Database.Database): number {
   database.exec('begin immediate');
-  const found = database.pragma('user_version', { simple: true }) as number;
+  const found = versionOf(database);
   database.pragma(`user_version = ${found}`);
   database.exec('rollback');
   return found;

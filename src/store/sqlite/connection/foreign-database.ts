@@ -1,13 +1,13 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../../errors/errors.ts';
 import { inboxMark, sandboxMark } from '../../../kit/sqlite.ts';
-import { migrations, schemaVersion } from './migrations/migrate.ts';
+import { migrations, schemaVersion, versionOf } from './migrations/migrate.ts';
 
 /** Whether the database is an inbox. Its tables show that, too, because users may have set another `application_id`. */
 export function isInbox(database: Database.Database): boolean {
-  if (numberIn(database, 'application_id') === inboxMark) return true;
+  if (markOf(database) === inboxMark) return true;
   const names = namesIn(database);
-  return numberIn(database, 'user_version') > 0 && firstTables.every((table) => names.includes(table));
+  return versionOf(database) > 0 && firstTables.every((table) => names.includes(table));
 }
 
 /** Tables that every inbox has, and hardly any other program has together. */
@@ -27,11 +27,11 @@ export function refuseForeign(database: Database.Database, file: string): void {
 
 /** What shows that a database, which isn't an inbox, belongs to another program. */
 function foreignIn(database: Database.Database): string | undefined {
-  const mark = numberIn(database, 'application_id');
+  const mark = markOf(database);
   if (mark === sandboxMark) return 'is the database of a sandbox';
   if (mark !== 0) return `is marked as another program's (application_id ${mark})`;
   const names = namesIn(database);
-  const version = numberIn(database, 'user_version');
+  const version = versionOf(database);
   if (version !== 0 && (names.length > 0 || version <= schemaVersion))
     return `belongs to another program, which keeps its own version in it (user_version ${version})`;
   const taken = names.filter((name) => ownNames.has(name));
@@ -47,8 +47,8 @@ export const ownNames: ReadonlySet<string> = new Set(
   ),
 );
 
-function numberIn(database: Database.Database, pragma: 'application_id' | 'user_version'): number {
-  return database.pragma(pragma, { simple: true }) as number;
+function markOf(database: Database.Database): number {
+  return database.pragma('application_id', { simple: true }) as number;
 }
 
 function namesIn(database: Database.Database): string[] {

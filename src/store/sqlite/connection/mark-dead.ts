@@ -3,7 +3,7 @@ import { requireNodeApi } from '../../../errors/errors.ts';
 import { prepareNotedWal } from '../work/noted-wal.ts';
 import { DatabaseFiles, refuseOtherName } from './database-files.ts';
 import { isInbox } from './foreign-database.ts';
-import { schemaVersion } from './migrations/migrate.ts';
+import { schemaVersion, versionOf } from './migrations/migrate.ts';
 
 /**
  * Marks all processes of an inbox as dead if nobody has its file open, in whatever container: then what they held need
@@ -33,7 +33,7 @@ export function markDeadProcesses(file: string): void {
 function mark(database: Database.Database, file: string): void {
   database.exec('begin immediate');
   // One of a newer version is refused, and left as it is.
-  if ((database.pragma('user_version', { simple: true }) as number) > schemaVersion) return;
+  if (versionOf(database) > schemaVersion) return;
   const notedWal = prepareNotedWal(database);
   // A WAL that is missing is still to be reported. The present one is removed with this connection.
   if (notedWal.isMissing(new DatabaseFiles(database, file).marks())) refuseOtherName(file);

@@ -33,6 +33,7 @@ export function migrate(database: Database.Database, name: string, through = mig
     .immediate();
 }
 
-function versionOf(database: Database.Database): number {
+/** The schema version of an inbox; 0 of an empty database. */
+export function versionOf(database: Database.Database): number {
   return database.pragma('user_version', { simple: true }) as number;
 }
