@@ -4,16 +4,13 @@ import type Database from 'better-sqlite3';
 import { ringbackError, type RingbackError } from '../../../errors/errors.ts';
 import { codeOf } from '../../../kit/error-text.ts';
 
-/** Identifies a file among all that exist at the same time. */
-interface FileId {
-  readonly device: number;
-  readonly inode: number;
-}
-
-/** The files that a process's first connection has opened. Every later one must open the same. */
+/**
+ * The files that a process's first connection has opened, which every later one must open, too: each by what identifies
+ * it among all that exist at the same time.
+ */
 export interface FileIds {
-  readonly database: FileId;
-  readonly wal: FileId;
+  readonly database: string;
+  readonly wal: string;
 }
 
 /** Marks that identify the database, its WAL, and the index of the WAL (-shm) later. */
@@ -58,7 +55,7 @@ export class DatabaseFiles {
     for (const { path, id, name, place } of expected) {
       const found = at(path);
       if (!found) return `${name} was deleted or moved`;
-      if (found.ino !== id.inode || found.dev !== id.device) return `another file is in ${place}`;
+      if (idOf(found) !== id) return `another file is in ${place}`;
     }
     return undefined;
   }
@@ -109,9 +106,6 @@ export function refuseOtherIndex(file: string): never {
   throw ringbackError('database_unreadable', { database: file, cause, fix });
 }
 
-/** The id of a missing file. */
-const nowhere: FileId = { device: -1, inode: -1 };
-
 /**
  * A path that can't be followed leads nowhere: a restart wouldn't find the file either.
  *
@@ -127,8 +121,8 @@ function at(path: string): Stats | undefined {
   }
 }
 
-function idOf(stats: Stats | undefined): FileId {
-  return stats ? { device: stats.dev, inode: stats.ino } : nowhere;
+function idOf(stats: Stats | undefined): string {
+  return stats ? `${stats.dev}:${stats.ino}` : '';
 }
 
 /** Without the device, whose number may change at a reboot. */
