@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
-import { RingbackError, ringbackError } from '../../../errors/errors.ts';
+import { ringbackError } from '../../../errors/errors.ts';
 import { codeOf } from '../../../kit/error-text.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { type Movable, type MoveSource, type MoveTarget, takeOverIn } from '../../shared/move.ts';
-import { openDatabase, openingCause, problemOf } from '../connection/connection.ts';
+import { openDatabase, toProblem } from '../connection/connection.ts';
 import { SqliteStore } from '../sqlite-store.ts';
 import { sourceOn } from './move-source.ts';
 import { targetOn } from './move-target.ts';
@@ -20,14 +20,11 @@ export class SqliteMove implements Movable {
 
   /** Locks the file, so that no receiver writes to it meanwhile. */
   asSource<T>(work: (source: MoveSource) => Promise<T>): Promise<T> {
-    return this.#alone(async (database) => {
+    return this.#alone((database) => {
+      // Until the database is closed.
       database.exec('begin immediate');
-      try {
-        this.#refuseUse(database);
-        return await work(sourceOn(database, this.name));
-      } finally {
-        database.exec('rollback');
-      }
+      this.#refuseUse(database);
+      return work(sourceOn(database, this.name));
     });
   }
 
@@ -51,7 +48,7 @@ export class SqliteMove implements Movable {
     try {
       return await work(database);
     } catch (error) {
-      throw this.#problemOf(error);
+      throw codeOf(error).startsWith('SQLITE_') ? toProblem(error, this.name) : error;
     } finally {
       database.close();
     }
@@ -60,14 +57,5 @@ export class SqliteMove implements Movable {
   #refuseUse(database: Database.Database): void {
     const processes = database.prepare('select count(*) from processes').pluck().get() as number;
     if (processes > 0) throw ringbackError('inbox_in_use', { database: this.name });
-  }
-
-  #problemOf(error: unknown): unknown {
-    if (error instanceof RingbackError) return error;
-    if (!codeOf(error).startsWith('SQLITE_')) return error;
-    const cause = openingCause(error);
-    return (
-      problemOf(error, this.name) ?? ringbackError('database_unreadable', { database: this.name, cause })
-    );
   }
 }
