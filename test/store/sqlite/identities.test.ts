@@ -3,7 +3,7 @@ import { identityKey } from '../../../src/store/event-record.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/store/sqlite/connection/connection.ts';
 import { addTo, bitsOf, EraFilters, newFilter } from '../../../src/store/sqlite/dedupe/era-filters.ts';
-import { FilteredIdentities } from '../../../src/store/sqlite/dedupe/eras.ts';
+import { EarlierIdentities } from '../../../src/store/sqlite/dedupe/eras.ts';
 import { prepareQuarantine } from '../../../src/store/sqlite/admin/quarantine.ts';
 import { eventRow, prepareRecord } from '../../../src/store/sqlite/work/record.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -136,7 +136,7 @@ async function writerWithFilters() {
   const database = connect(file);
   onTestFinished(() => void database.close());
   const holder = { id: 1, ensureEntered: () => {} };
-  const prepare = () => prepareRecord(database, holder, new FilteredIdentities(database));
+  const prepare = () => prepareRecord(database, holder, new EarlierIdentities(database));
   let recordRows = prepare();
   const written = (end: 'commit' | 'rollback', ...traceIds: readonly string[]) => {
     database.exec('begin immediate');

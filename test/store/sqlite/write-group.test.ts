@@ -3,8 +3,6 @@ import type Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { connect, openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
 import { prepareStatements } from '../../../src/store/sqlite/connection/statements.ts';
-import { unfilteredIdentities } from '../../../src/store/sqlite/dedupe/eras.ts';
-import { Processes } from '../../../src/store/sqlite/work/processes.ts';
 import { eventRow } from '../../../src/store/sqlite/work/record.ts';
 import { prepareWriteGroup } from '../../../src/store/sqlite/writer/write-group.ts';
 import type { Operation, Writes } from '../../../src/store/sqlite/writer/write-message.ts';
@@ -17,13 +15,7 @@ function opened() {
   openDatabase(file).close();
   const database = connect(file);
   onTestFinished(() => void database.close());
-  const prepare = () => {
-    const processes = new Processes(database, 1);
-    return prepareWriteGroup(
-      database,
-      prepareStatements(database, processes, unfilteredIdentities(database)),
-    );
-  };
+  const prepare = () => prepareWriteGroup(database, prepareStatements(database, 1));
   const count = () => database.prepare('select count(*) from events').pluck().get();
   return { database, prepare, count };
 }

@@ -7,7 +7,7 @@ import type { StoreCounts } from '../../store.ts';
 import { openTimeout, openingCause, openingFix, problemOf } from './connection.ts';
 import { isInbox, refuseForeign } from './foreign-database.ts';
 import { schemaVersion, versionOf } from './migrations/migrate.ts';
-import { statementsOf } from './open-inbox.ts';
+import { prepareStatements } from './statements.ts';
 
 /** What an examination found, without changing the file. */
 interface Examination {
@@ -42,7 +42,7 @@ export function examineDatabase(file: string): Examination {
 
 /** Prepares all statements, because a receiver that can't prepare them would not start. */
 function countsIn(database: Database.Database): StoreCounts {
-  return statementsOf(database).overview.counts();
+  return prepareStatements(database).overview.counts();
 }
 
 /**

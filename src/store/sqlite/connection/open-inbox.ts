@@ -1,8 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import type { StoreNotice } from '../../store.ts';
-import { unfilteredIdentities } from '../dedupe/eras.ts';
-import { Processes } from '../work/processes.ts';
 import { openDatabase, toProblem } from './connection.ts';
 import { DatabaseFiles, type FileMarks, refuseOtherIndex, refuseOtherName } from './database-files.ts';
 import { markDeadProcesses } from './mark-dead.ts';
@@ -49,7 +47,7 @@ function preparedInbox(
 ): OpenInbox {
   const files = database.memory ? undefined : new DatabaseFiles(database, file);
   const marks = files?.marks();
-  const statements = statementsOf(database);
+  const statements = prepareStatements(database);
   const isWalMissing = marks !== undefined && statements.notedWal.isMissing(marks);
   // Before this process enters: what it writes to the file would conflict with the WAL beside the other name.
   if (isWalMissing) refuseOtherName(file);
@@ -65,9 +63,4 @@ function preparedInbox(
       report({ kind: 'transaction_left_open', location }),
     ),
   };
-}
-
-/** The statements of the app's connection. Preparing them changes nothing, and fails if tables were changed. */
-export function statementsOf(database: Database.Database): Statements {
-  return prepareStatements(database, new Processes(database), unfilteredIdentities(database));
 }

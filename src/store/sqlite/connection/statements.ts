@@ -6,7 +6,7 @@ import { preparePinnedScheme } from '../admin/pinned-scheme.ts';
 import { prepareQuarantine } from '../admin/quarantine.ts';
 import { prepareRemoval } from '../admin/removal.ts';
 import { prepareScrubbing } from '../admin/scrubbing.ts';
-import type { EarlierIdentities } from '../dedupe/eras.ts';
+import { EarlierIdentities } from '../dedupe/eras.ts';
 import { prepareCallList, prepareCallEvents } from '../query/call-list.ts';
 import { prepareDismissals } from '../query/dismissals.ts';
 import { prepareEventSearch } from '../query/event-search.ts';
@@ -24,7 +24,7 @@ import { prepareDuplicates } from '../work/duplicates.ts';
 import { prepareJoins } from '../work/joins.ts';
 import { prepareMembership } from '../work/membership.ts';
 import { prepareNotedWal } from '../work/noted-wal.ts';
-import type { Processes } from '../work/processes.ts';
+import { Processes } from '../work/processes.ts';
 import { prepareRecord } from '../work/record.ts';
 import { prepareSettling } from '../work/settle.ts';
 import { prepareUnblock } from '../work/unblock.ts';
@@ -46,12 +46,14 @@ export type ArgsOf<P extends Part, M extends MethodOf<P>> = Parameters<Method<P,
 
 export type ResultOf<P extends Part, M extends MethodOf<P>> = ReturnType<Method<P, M>>;
 
-/** Prepares the statements of a connection, once. */
-export function prepareStatements(
-  database: Database.Database,
-  processes: Processes,
-  earlier: EarlierIdentities,
-) {
+/**
+ * Prepares the statements of a connection, once. That changes nothing, and fails if tables were changed.
+ *
+ * @param id The id under which the process has entered through this connection
+ */
+export function prepareStatements(database: Database.Database, id = 0) {
+  const processes = new Processes(database, id);
+  const earlier = new EarlierIdentities(database);
   const callEvents = prepareCallEvents(database);
   const audit = prepareAudit(database);
   const settling = prepareSettling(database);
@@ -63,6 +65,7 @@ export function prepareStatements(
   const notedWal = prepareNotedWal(database);
   return {
     processes,
+    earlier,
     notedWal,
     record,
     settling,

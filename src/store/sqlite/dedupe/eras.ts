@@ -5,7 +5,6 @@
  */
 import type Database from 'better-sqlite3';
 import { type Sequence, identityBytes } from '../../event-record.ts';
-import { asBytes, asInteger } from '../connection/parameters.ts';
 import { EraFilters, addTo, bitsOf, filterBytes, newFilter } from './era-filters.ts';
 
 const sequencesOfEra = 65_536;
@@ -23,25 +22,18 @@ export function eraOf(sequence: Sequence): number {
   return Math.floor(sequence / sequencesOfEra);
 }
 
-/** Tells, inside the transaction that writes an identity, whether an event of an earlier era has it. */
-export interface EarlierIdentities {
-  /** The era before `era` that has the key, if one does. */
-  find(key: Buffer, era: number): number | undefined;
-  /** Call after writing events; `lastCommitted` is the last sequence that was committed before them. */
-  keepUp(lastCommitted: Sequence): void;
-}
-
 interface StoredFilter {
   readonly era: number;
   readonly bits: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * Asks the filters of earlier eras, in memory, and searches an era in the database only if its filter may have the key,
- * or if it has no filter yet. A filter has every key of its era: it is made after the era's last sequence was
- * committed, and no key is added to the era after that.
+ * Tells, inside the transaction that writes an identity, whether an event of an earlier era has it. Asks the filters of
+ * earlier eras, in memory, and searches an era in the database only if its filter may have the key, or if it has no
+ * filter yet. A filter has every key of its era: it is made after the era's last sequence was committed, and no key is
+ * added to the era after that.
  */
-export class FilteredIdentities implements EarlierIdentities {
+export class EarlierIdentities {
   readonly #find: Database.Statement;
   readonly #hasAny: Database.Statement;
   readonly #keysOf: Database.Statement;
@@ -88,15 +80,17 @@ export class FilteredIdentities implements EarlierIdentities {
     return this.#unloaded.length > 0;
   }
 
-  find(key: Buffer, era: number): number | undefined {
+  /** The era before `before` that has the key, if one does. */
+  find(key: Buffer, before: number): number | undefined {
     let known = this.#known ?? this.#learn();
-    for (; known < era; known += 1) this.#unfiltered.push(known);
+    for (; known < before; known += 1) this.#unfiltered.push(known);
     this.#known = known;
-    for (const earlier of this.#unfiltered) if (earlier < era && this.#isIn(earlier, key)) return earlier;
+    for (const earlier of this.#unfiltered) if (earlier < before && this.#isIn(earlier, key)) return earlier;
     for (const earlier of this.#filters.mayHave(bitsOf(key))) if (this.#isIn(earlier, key)) return earlier;
     return undefined;
   }
 
+  /** Call after writing events; `lastCommitted` is the last sequence that was committed before them. */
   keepUp(lastCommitted: Sequence): void {
     // Only committed sequences count: others may be rolled back and given again.
     const latest = eraOf(lastCommitted);
@@ -150,18 +144,4 @@ export class FilteredIdentities implements EarlierIdentities {
     this.#unfiltered = this.#unfiltered.filter((era) => !isEmpty(era));
     this.#tidied = latest;
   }
-}
-
-/** Searches all eras in the database: for connections that write too few events to keep filters. */
-export function unfilteredIdentities(database: Database.Database): EarlierIdentities {
-  const find = database
-    .prepare(`
-    ${withErasOf('identities')}
-    select eras.era from eras cross join identities i on i.era = eras.era and i.identity = ${asBytes('@key')}
-    where eras.era < ${asInteger('@era')} limit 1`)
-    .pluck();
-  return {
-    find: (key, era) => find.get({ key, era }) as number | undefined,
-    keepUp() {},
-  };
 }

@@ -19,9 +19,8 @@ export function prepareDuplicates(database: Database.Database, earlier: EarlierI
   /** Null if the event has been removed; undefined if no event has had this identity. */
   const eventWith = (identity: string, latest: number): Sequence | null | undefined => {
     writeIdentityKey(identity, key);
-    const found = sequenceOf.get(latest, key);
-    const era = found === undefined ? earlier.find(key, latest) : undefined;
-    return (era === undefined ? found : sequenceOf.get(era, key)) as Sequence | null | undefined;
+    const era = earlier.find(key, latest + 1);
+    return era === undefined ? undefined : (sequenceOf.get(era, key) as Sequence | null);
   };
 
   return (seen: readonly SeenDuplicates[]): void => {

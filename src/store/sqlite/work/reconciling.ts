@@ -32,16 +32,14 @@ export function prepareReconciling(database: Database.Database, earlier: Earlier
   const noteReconciled = database.prepare(
     "insert into settings values ('reconciled', 'yes') on conflict do nothing",
   );
-  const identityInEra = database.prepare('select 1 from identities where era = ? and identity = ?');
   const eventOfCall = database.prepare(
     `select 1 ${fromEventsOfCall} and e.event_name = ${asText('@eventName')} limit 1`,
   );
   const key = newIdentityKey();
 
   const isTaken = (identity: string, sequence: Sequence): boolean => {
-    const era = eraOf(sequence);
     writeIdentityKey(identity, key);
-    return identityInEra.get(era, key) !== undefined || earlier.find(key, era) !== undefined;
+    return earlier.find(key, eraOf(sequence) + 1) !== undefined;
   };
 
   return {

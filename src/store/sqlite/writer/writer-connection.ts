@@ -2,8 +2,6 @@ import type Database from 'better-sqlite3';
 import { connectAgain } from '../connection/connection.ts';
 import { DatabaseFiles } from '../connection/database-files.ts';
 import { type Statements, prepareStatements } from '../connection/statements.ts';
-import { FilteredIdentities } from '../dedupe/eras.ts';
-import { Processes } from '../work/processes.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { type WriteGroup, prepareWriteGroup } from './write-group.ts';
 import type { WriterData } from './write-message.ts';
@@ -16,12 +14,10 @@ const cacheSize = 6_000;
 /** The writer's connection to the database, and its prepared statements. */
 export class WriterConnection {
   readonly files: DatabaseFiles;
-  readonly earlier: FilteredIdentities;
   readonly checkpoints: Checkpoints;
   readonly write: WriteGroup;
   readonly #database: Database.Database;
   readonly #statements: Statements;
-  readonly #processes: Processes;
 
   /**
    * @param id The id under which the process has entered through this thread. A new thread begins without one: the entry
@@ -35,15 +31,18 @@ export class WriterConnection {
     this.#database.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     this.#database.pragma(`cache_size = -${cacheSize}`);
     this.checkpoints = new Checkpoints(this.#database, file, files);
-    this.earlier = new FilteredIdentities(this.#database);
-    this.#processes = new Processes(this.#database, id);
-    this.#statements = prepareStatements(this.#database, this.#processes, this.earlier);
+    this.#statements = prepareStatements(this.#database, id);
     this.write = prepareWriteGroup(this.#database, this.#statements);
   }
 
   /** The id under which the process has entered. */
   get process(): number {
-    return this.#processes.id;
+    return this.#statements.processes.id;
+  }
+
+  /** Loads a filter of an earlier era into memory. Returns whether more are left. */
+  loadFilter(): boolean {
+    return this.#statements.earlier.loadOne();
   }
 
   /**

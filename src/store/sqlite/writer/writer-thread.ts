@@ -102,7 +102,7 @@ export class WriterThread {
   #loadFilters(): void {
     if (this.#isClosing) return;
     try {
-      if (this.#connection.earlier.loadOne()) setImmediate(() => this.#loadFilters());
+      if (this.#connection.loadFilter()) setImmediate(() => this.#loadFilters());
     } catch {
       // Without filters, the search for duplicates only takes longer. They are loaded or made as events are written.
     }
