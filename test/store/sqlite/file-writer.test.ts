@@ -2,7 +2,8 @@
 import { copyFileSync, renameSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { expect, onTestFinished, test } from 'vitest';
+import { MessagePort } from 'node:worker_threads';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { borrowPause } from '../../../src/store/sqlite/settle-with.ts';
 import type { Recording } from '../../../src/store/store.ts';
@@ -146,6 +147,21 @@ test(
     other.close();
   },
 );
+
+test('events that can not be sent to the writer thread fail, and no other is given their outcome', async () => {
+  const store = await opened();
+  const send = vi.spyOn(MessagePort.prototype, 'postMessage').mockImplementationOnce(() => {
+    throw new RangeError('Array buffer allocation failed');
+  });
+  const { written, claimed } = store.record(eventOf('unsent'), true);
+  send.mockRestore();
+  await expect(written).rejects.toThrow('Array buffer allocation failed');
+  expect(await claimed).toBeUndefined();
+  const next = store.record(eventOf('next'), true);
+  expect(await next.written).toBe('new');
+  expect(await next.claimed).toMatchObject({ traceId: 'next' });
+  expect((await store.counts()).events).toEqual({ new: 1, open: 0, done: 0 });
+});
 
 test('what is claimed arrives in the order of the claims, also if several commits are reported to the app at once', async () => {
   const file = temporaryDatabase();

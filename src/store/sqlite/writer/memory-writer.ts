@@ -13,6 +13,7 @@ import {
   type PendingWrite,
   type Writer,
   answer,
+  writesOf,
 } from './write-message.ts';
 
 /**
@@ -67,14 +68,14 @@ export class MemoryWriter implements Writer {
   }
 
   #writeAll(): void {
-    for (const { events, ends, operations } of this.#batches.splice(0)) {
+    for (const batch of this.#batches.splice(0)) {
       const writes = {
-        events: events.map(({ item }) => item),
-        ends: ends.map(({ item }) => item),
-        operations: operations.map(({ item }) => item),
+        events: batch.events.map(({ item }) => item),
+        ends: batch.ends.map(({ item }) => item),
+        operations: batch.operations.map(({ item }) => item),
       };
       // Nobody else can lock a database in memory.
-      answer([...events, ...ends, ...operations], this.#write(writes) ?? failedGroup(writes, 'it is locked'));
+      answer(writesOf(batch), this.#write(writes) ?? failedGroup(writes, 'it is locked'));
     }
     if (this.#batches.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }

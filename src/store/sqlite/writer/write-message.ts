@@ -144,6 +144,11 @@ export function newBatch(isAlone = false): Batch {
 /** A write of any kind: of each, the result is of another type. */
 export type AnyWrite = PendingWrite<unknown, never>;
 
+/** The writes of a batch, in the order in which they are answered. */
+export function writesOf({ events, ends, operations }: Batch): AnyWrite[] {
+  return [...events, ...ends, ...operations];
+}
+
 /** What became of writes. */
 export type Outcomes = Pick<WrittenMessage, 'results' | 'failures'>;
 

@@ -4,7 +4,7 @@ import { recordTimeout } from '../../timeouts.ts';
 import type { EventRow } from '../work/record.ts';
 import type { Recorded } from '../../shared/found-work.ts';
 import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
-import { groupBytes, groupWrites } from './write-group.ts';
+import { failureOf, groupBytes, groupWrites } from './write-group.ts';
 import {
   type AnyWrite,
   type Batch,
@@ -18,6 +18,7 @@ import {
   errorOf,
   newBatch,
   packed,
+  writesOf,
 } from './write-message.ts';
 
 /** How many writes may be in flight, so that they don't fill the memory when the disk is slow. */
@@ -124,7 +125,7 @@ export abstract class WriteQueue {
     const writes = this.#inFlight();
     this.#sent = newBatch();
     this.#unsent = newBatch();
-    this.#end(writes, { results: [], failures: writes.map((_, index) => [index, failure]) });
+    this.#failAll(writes, failure);
   }
 
   #add<Write extends AnyWrite>(write: Write, unsent: Write[], { isAwaited = false } = {}): void {
@@ -161,13 +162,16 @@ export abstract class WriteQueue {
     const batch = this.#unsent;
     this.#unsent = newBatch();
     if (batch.count === 0) return;
+    const transfer = batch.operations.flatMap((operation) => operation.transfer ?? []);
+    try {
+      this.send(packed(batch), transfer);
+    } catch (error) {
+      // For want of memory, say. Among those that were sent, they would be given the outcomes of others.
+      return this.#failAll(writesOf(batch), failureOf(error));
+    }
     this.#sent.events.push(...batch.events);
     this.#sent.ends.push(...batch.ends);
     this.#sent.operations.push(...batch.operations);
-    this.send(
-      packed(batch),
-      batch.operations.flatMap(({ transfer = [] }) => transfer),
-    );
   }
 
   /**
@@ -183,6 +187,10 @@ export abstract class WriteQueue {
     const groups = Math.max(Math.floor(this.#count / groupWrites), Math.floor(this.#bytes / groupBytes));
     const took = Math.min(...this.#took);
     return groups > 0 && took <= recordTimeout && (groups + 1) * took > recordTimeout;
+  }
+
+  #failAll(writes: readonly AnyWrite[], failure: WriteFailure): void {
+    this.#end(writes, { results: [], failures: writes.map((_, index) => [index, failure]) });
   }
 
   #end(writes: readonly AnyWrite[], outcomes: Outcomes): void {
@@ -217,10 +225,6 @@ export abstract class WriteQueue {
   }
 
   #inFlight(): AnyWrite[] {
-    return [this.#sent, this.#unsent].flatMap(({ events, ends, operations }) => [
-      ...events,
-      ...ends,
-      ...operations,
-    ]);
+    return [...writesOf(this.#sent), ...writesOf(this.#unsent)];
   }
 }
