@@ -148,6 +148,20 @@ test(
   },
 );
 
+test('nor by one that waited until the due times were corrected', async () => {
+  const { clock, file, store, unlock } = await openedAndLocked();
+  clock.setWallClock(86_400_000);
+  const heartbeat = store.keepAlive().catch(() => {});
+  for (let turned = 0; turned < 5; turned += 1) await turn();
+  const closing = store.close();
+  for (let turned = 0; turned < 5; turned += 1) await turn();
+  unlock();
+  await Promise.all([heartbeat, closing]);
+  const other = new Database(file);
+  expect(other.prepare('select count(*) from processes').pluck().get()).toBe(0);
+  other.close();
+});
+
 test('events that can not be sent to the writer thread fail, and no other is given their outcome', async () => {
   const store = await opened();
   const send = vi.spyOn(MessagePort.prototype, 'postMessage').mockImplementationOnce(() => {

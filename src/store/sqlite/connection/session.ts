@@ -153,11 +153,8 @@ export class Session {
       });
       return promise;
     };
-    const wasClosed = this.#isClosed;
-    // Not once it has been closed: a heartbeat would enter a process again that has left.
-    const mayRepeat = () => !this.isAbandoned && this.#isClosed === wasClosed;
     try {
-      return await (options.isAwaited ? write() : whileLocked(this.clock, write, mayRepeat));
+      return await (options.isAwaited ? write() : this.#whileLocked(write));
     } catch (error) {
       throw this.files.problem ?? problemOf(error, this.#file) ?? error;
     }
@@ -219,27 +216,27 @@ export class Session {
       // The database is locked, so the driver can't remove the WAL either.
     }
   }
-}
 
-/**
- * Repeats a write while another process has locked the database, but not for ever. Each try lasts as long as the writer
- * waits for the lock.
- */
-async function whileLocked<T>(clock: Clock, write: () => Promise<T>, mayRepeat: () => boolean): Promise<T> {
-  let isOver = false;
-  let cancel: (() => void) | undefined;
-  try {
-    for (;;) {
-      try {
-        return await write();
-      } catch (error) {
-        if (isOver || !isLocked(error) || !mayRepeat()) throw error;
+  /**
+   * Repeats a write while another process has locked the database, but not for ever. Each try lasts as long as the
+   * writer waits for the lock.
+   */
+  async #whileLocked<T>(write: () => Promise<T>): Promise<T> {
+    let isOver = false;
+    let cancel: (() => void) | undefined;
+    try {
+      for (;;) {
+        try {
+          return await write();
+        } catch (error) {
+          if (isOver || this.isAbandoned || !isLocked(error)) throw error;
+        }
+        cancel ??= this.clock.after(lockTimeout, () => {
+          isOver = true;
+        });
       }
-      cancel ??= clock.after(lockTimeout, () => {
-        isOver = true;
-      });
+    } finally {
+      cancel?.();
     }
-  } finally {
-    cancel?.();
   }
 }

@@ -13,6 +13,7 @@ interface MembershipParts {
 
 /** This process among those that share the file. All functions run inside the caller's transaction. */
 export function prepareMembership({ processes, notedWal, claims, dueTimes }: MembershipParts) {
+  let hasLeft = false;
   return {
     /**
      * Enters this process among those that share the file, and gives back what it held under `former`, its id so far,
@@ -32,6 +33,7 @@ export function prepareMembership({ processes, notedWal, claims, dueTimes }: Mem
 
     /** Gives back what this process holds, and removes the process. */
     leave(now: number, jumps: SeenJumps): void {
+      hasLeft = true;
       dueTimes.correct(jumps);
       dueTimes.note(now);
       claims.releaseAll(processes.id, { died: false });
@@ -39,8 +41,9 @@ export function prepareMembership({ processes, notedWal, claims, dueTimes }: Mem
       processes.remove(processes.id);
     },
 
-    /** Returns the id of this process, which may have to enter again. */
+    /** Returns the id of this process, which may have to enter again, but not once it has left. */
     heartbeat(now: number, wal: FileMarks | undefined): number {
+      if (hasLeft) return processes.id;
       processes.heartbeat();
       if (wal) notedWal.note(wal);
       dueTimes.note(now);
