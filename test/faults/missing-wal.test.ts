@@ -12,6 +12,7 @@ import { started } from '../support/receiver.ts';
 import { temporaryDatabase, temporaryFolder } from '../support/temporary.ts';
 
 const unstopped = fileURLToPath(new URL('./unstopped-receiver.ts', import.meta.url));
+const writerEnded = fileURLToPath(new URL('./writer-ended.ts', import.meta.url));
 
 /** Runs a receiver in another process. */
 function running(database: string): ReceiverProcess {
@@ -197,6 +198,14 @@ describe('nothing is said', () => {
       expect(await reportsOf(database)).toBe(0);
     },
   );
+
+  test('after a stop without a writer thread, which had ended', { tags: 'long' }, async () => {
+    const database = temporaryDatabase();
+    const process = new Script(writerEnded, JSON.stringify({ database, isStarting: false }));
+    expect(await process.line('stopped')).toEqual({ stopped: true });
+    expect(await process.exit()).toBe(0);
+    expect(await reportsOf(database)).toBe(0);
+  });
 
   test('after a worker thread was terminated', { tags: 'long' }, async () => {
     const database = temporaryDatabase();

@@ -88,7 +88,7 @@ export class Session {
     const inbox = this.#inbox;
     const writer = this.writer;
     if (!inbox) return;
-    if (writer) await this.#leave();
+    await this.#leave();
     this.#cancelBeforeExit();
     await writer?.close();
     this.#inbox = undefined;
@@ -195,10 +195,11 @@ export class Session {
     processes.id = await this.write('membership', 'enter', [this.clock.now(), processes.id, wal]);
   }
 
-  /** Gives back this process's claims. If a full disk or a lock prevents it, others take them over. */
+  /** Gives back this process's claims. If a full disk, a lock or a lost writer prevents it, others take them over. */
   async #leave(): Promise<void> {
     if (this.opened().statements.processes.id === 0) return;
-    await this.write('membership', 'leave', [this.clock.now(), this.clockJumps.look()]).catch(() => {});
+    const left = this.write('membership', 'leave', [this.clock.now(), this.clockJumps.look()]);
+    await left.catch(() => this.#endUnclosed());
   }
 
   /** Runs a user's write, with the writer's lock. */
@@ -207,7 +208,8 @@ export class Session {
   }
 
   /**
-   * Call when the process ends without a stop: the driver closes the database and removes the WAL, which isn't a loss.
+   * Call when the process ends without having left: the driver closes the database and removes the WAL, which isn't a
+   * loss.
    */
   #endUnclosed(): void {
     try {
