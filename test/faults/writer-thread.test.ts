@@ -119,3 +119,11 @@ test('an app can write although its writer thread ended in the middle of a trans
   expect(app.said('processes')).toEqual([[['handler']]]);
   expect(app.said('again')).toEqual([['handler']]);
 });
+
+test('a start fails if its writer thread ends before it can write', async () => {
+  const script = fileURLToPath(new URL('./writer-ended.ts', import.meta.url));
+  const app = new Script(script, JSON.stringify({ database: temporaryDatabase(), isStarting: true }));
+  expect(await app.line('stopped')).toEqual({
+    stopped: expect.stringContaining('the writer thread has ended') as string,
+  });
+});

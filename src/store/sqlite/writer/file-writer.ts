@@ -2,13 +2,14 @@ import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from '
 import { type Clock, refProcess } from '../../../kit/clock.ts';
 import { threadFile } from '../../../kit/files.ts';
 import { BorrowedLock, type LockedWork } from './write-lock.ts';
-import type {
-  FromWriter,
-  ToWriter,
-  WriteFailure,
-  WriteMessage,
-  Writer,
-  WriterData,
+import {
+  type FromWriter,
+  type ToWriter,
+  type WriteFailure,
+  type WriteMessage,
+  type Writer,
+  type WriterData,
+  errorOf,
 } from './write-message.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -30,9 +31,8 @@ export class FileWriter extends WriteQueue implements Writer {
   readonly #port: MessagePort;
   readonly #lock = new BorrowedLock();
   readonly #exited: Promise<unknown>;
-  readonly #readiness: Promise<void>;
+  readonly #readiness = Promise.withResolvers<void>();
   readonly #notices: WriterNotices;
-  #onReady = () => {};
   #isGone = false;
   #isClosing = false;
   #idle: (() => void)[] = [];
@@ -50,13 +50,12 @@ export class FileWriter extends WriteQueue implements Writer {
     });
     // Writes in flight keep the process alive; an idle writer thread doesn't.
     this.#worker.unref();
-    this.#worker.on('error', (error) => this.#gone({ message: error.message, code: undefined }));
-    this.#exited = new Promise((resolve) => this.#worker.on('exit', resolve));
-    this.#readiness = new Promise((resolve, reject) => {
-      this.#onReady = resolve;
-      this.#worker.once('error', reject);
+    this.#worker.on('error', (error) => {
+      this.#readiness.reject(error);
+      this.#gone({ message: error.message, code: undefined });
     });
-    this.#readiness.catch(() => {});
+    this.#exited = new Promise((resolve) => this.#worker.on('exit', resolve));
+    this.#readiness.promise.catch(() => {});
     void this.#exited.then(() => this.#gone(hasEnded));
     this.#lock.writerBegins(() => this.#post('grant'));
     port1.on('message', this.#received);
@@ -65,7 +64,7 @@ export class FileWriter extends WriteQueue implements Writer {
 
   async ready(): Promise<void> {
     const unref = refProcess();
-    await this.#readiness.finally(unref);
+    await this.#readiness.promise.finally(unref);
   }
 
   borrowLock(work: LockedWork): void {
@@ -103,7 +102,7 @@ export class FileWriter extends WriteQueue implements Writer {
 
   readonly #received = (message: FromWriter): void => {
     if (message === 'answered') this.#lock.onAnswered();
-    else if (message === 'ready') this.#onReady();
+    else if (message === 'ready') this.#readiness.resolve();
     else if ('replaced' in message) this.#notices.onReplaced(message.replaced);
     else this.written(message);
   };
@@ -116,6 +115,7 @@ export class FileWriter extends WriteQueue implements Writer {
     if (this.#isGone) return;
     this.receiveAll();
     this.#isGone = true;
+    this.#readiness.reject(errorOf(failure));
     this.#lock.writerEnded();
     this.fail(failure);
     this.#port.close();
