@@ -199,7 +199,7 @@ export class SqliteStore implements Store {
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    return this.#liveness.announce(handlers);
+    return this.#session.write('processes', 'announce', [handlers]);
   }
 
   subscribe(onWork: () => void): () => void {

@@ -42,11 +42,6 @@ export class Liveness {
     return dead.length === 0 ? 0 : this.#session.write('membership', 'takeOver', [dead]);
   }
 
-  /** Resolves to the handlers of each other living process that has announced its own. */
-  announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    return this.#session.write('processes', 'announce', [handlers]);
-  }
-
   /** Writes a heartbeat; resolves to whether that was possible at once. */
   async #heartbeat(processes: Processes, askedAt: number): Promise<boolean> {
     try {
