@@ -1,6 +1,6 @@
 /**
- * A receiver whose writer thread ends before it can write, or while there is nothing to write. Its one argument is a JSON
- * object with the file of its database and whether it `isStarting`. It prints a JSON line when it has stopped.
+ * A receiver whose writer thread ends before it can write, or while there is nothing to write. Its one argument is a
+ * JSON object with the file of its database and whether it `isStarting`. It prints a JSON line when it has stopped.
  */
 import type { Worker } from 'node:worker_threads';
 import { createReceiver } from '../../src/index.ts';

@@ -3,7 +3,10 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { openedSqlite } from './opened-sqlite.ts';
 
-/** Scans of small tables, of one with a row for each 65,536 events, of tables that a statement makes itself, and of indexes that have few runs. */
+/**
+ * Scans of small tables, of one with a row for each 65,536 events, of tables that a statement makes itself, and of
+ * indexes that have few runs.
+ */
 const short =
   /^SCAN (?:\(|CONSTANT ROW|counted|eras|handlers|identity_filters|waiting|w|claims|processes|\w+_totals|json_each|sqlite_schema|runs USING.* INDEX runs_(?:open_by_call|due|dead|blocked|failed)$)/v;
 

@@ -60,7 +60,7 @@ const lookedAtOnce = 1_000;
 const columns = `id, kind, reason, digest, trace_id as traceId, received_at as receivedAt,
   coalesce(cut_from, length(body)) as bytes, cut_from is not null as isCut`;
 
-/** Puts deliveries into quarantine, shows them, and takes them out. What writes runs inside the caller's transaction. */
+/** Puts deliveries into quarantine, shows and takes them out. What writes runs inside the caller's transaction. */
 export function prepareQuarantine(database: Database.Database, record: ReturnType<typeof prepareRecord>) {
   const deleteOne = database.prepare('delete from quarantine where id = ?');
   const deleteUnauthenticated = database.prepare(
