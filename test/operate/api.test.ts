@@ -1178,6 +1178,20 @@ describe('mounted', () => {
     expect(await ask('POST', '/events/dismiss', { filter, reason: 'x' })).toMatchObject({ status: 200 });
   });
 
+  test('whoever asks a receiver that does not run is told so, and not which methods to call', async () => {
+    const ask = asking(made().receiver.api({ authorize: () => 'all' }));
+    for (const path of ['/events', '/counts', '/changes'])
+      expect(await ask('GET', path)).toMatchObject({
+        status: 503,
+        json: {
+          error: {
+            code: 'receiver_not_started',
+            message: expect.stringMatching(/^The receiver does not run/),
+          },
+        },
+      });
+  });
+
   test('a stop during a replay is answered with where the replay continues, not as a failure', async () => {
     const { receiver, logs, ask } = await inbox();
     const replay = ask('POST', '/events/replay', { filter: { since: '2020-01-01' }, rate: 0.01 });

@@ -42,12 +42,18 @@ const statuses: Readonly<Record<string, number>> = {
   release_unreadable: 409,
 };
 
+/** The messages that are meant for whoever calls a method, in the words of whoever sends a request. */
+const messages: Readonly<Record<string, string>> = {
+  receiver_not_started: 'The receiver does not run: it is not started, is stopping, or has stopped.',
+};
+
 /** Converts an error of an operation; undefined if it isn't the request's fault. */
 export function problemOf(error: unknown): ApiProblem | undefined {
   if (error instanceof ApiProblem) return error;
   if (!(error instanceof RingbackError)) return undefined;
   const status = statuses[error.code] ?? (error instanceof ConfigError ? 400 : undefined);
-  return status === undefined ? undefined : new ApiProblem(status, error.code, error.message);
+  if (status === undefined) return undefined;
+  return new ApiProblem(status, error.code, messages[error.code] ?? error.message);
 }
 
 /** No cache may store an answer: most hold personal data. */

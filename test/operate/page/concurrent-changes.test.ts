@@ -357,6 +357,19 @@ test.each([{ error: 'login required' }, { error: { message: 'jwt expired' } }, {
   },
 );
 
+test('while the receiver is stopped, a view stays and says that it is refreshed when the receiver runs', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  const following = page.waitForResponse('**/api/changes');
+  await goTo('/events');
+  await following;
+  await receiver.stop();
+  const said =
+    'The receiver does not run: it is not started, is stopping, or has stopped. This page tries again by itself.';
+  await page.getByRole('alert').getByText(said).waitFor();
+  expect(await page.getByText('trace-ended').count()).toBe(1);
+});
+
 test('a search that takes too long is reported as such', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);

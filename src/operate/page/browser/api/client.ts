@@ -12,11 +12,14 @@ export class Refusal extends Error {
   }
 
   /**
-   * Whether it is unknown what has become of a request: nothing answered, or a proxy or the database failed. Trying again
+   * Whether it is unknown what has become of a request: nothing answered, a proxy or the database failed, or the receiver was stopped. Trying again
    * later helps.
    */
   get isUnknown(): boolean {
-    return this.status === 0 || (this.status >= 500 && /^(?:no_answer$|database_)/.test(this.code));
+    return (
+      this.status === 0 ||
+      (this.status >= 500 && /^(?:no_answer$|receiver_not_started$|database_)/.test(this.code))
+    );
   }
 }
 
