@@ -61,6 +61,28 @@ test('text that forces a direction does not turn round what is written after it'
   expect(await pause.textContent()).toMatch(/by ann\\u\{202e\}\\u\{2066\}: שלום$/);
 });
 
+test('the count of a handler is written after its name, also if that is written from right to left', async () => {
+  const name = 'استقبال';
+  const { receiver, logs } = await started({}, (r) => r.on('*', { name }, () => {}));
+  await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
+  await logs.until('run_done');
+  const { page, goTo } = await open(receiver);
+  await goTo('/events/trace-1');
+  await page.getByRole('button', { name: 'Replay…' }).click();
+  await page.getByRole('dialog').getByText('would be run again').waitFor();
+  const [ofName, ofCount] = await page.evaluate<[number, number]>(`(() => {
+    const text = document.querySelector('dialog .preview p').firstChild;
+    const leftOf = (part) => {
+      const range = document.createRange();
+      range.setStart(text, text.data.lastIndexOf(part));
+      range.setEnd(text, text.data.lastIndexOf(part) + part.length);
+      return range.getBoundingClientRect().left;
+    };
+    return [leftOf('${name}'), leftOf('1')];
+  })()`);
+  expect(ofCount).toBeGreaterThan(ofName);
+});
+
 test('of a call with many events, the latest are listed, and older ones that have dead letters', async () => {
   const { receiver, logs } = await started({}, (r) =>
     r.on('*', { name: 'crm', retry: { attempts: 1 } }, ({ traceId }) => {

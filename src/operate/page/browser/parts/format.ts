@@ -73,6 +73,15 @@ export function directed(text: string): string {
   return text.replaceAll(/[\u202a-\u202e\u2066-\u2069]/gu, escaped);
 }
 
+/**
+ * A name before its number. After a letter that is written from right to left, the number would be drawn on the left of
+ * the name, where it seems to be that of the name before.
+ */
+export function numbered(name: string, count: number): string {
+  const mark = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(name) ? '\u200e' : '';
+  return `${name}${mark}: ${number(count)}`;
+}
+
 function escaped(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }

@@ -3,7 +3,7 @@ import { useAccess } from '../api/access.ts';
 import { change } from '../api/client.ts';
 import type { ChangedRuns } from '../api/shapes.ts';
 import { ChangeButton, type ChangeProps } from './change-button.tsx';
-import { counted, number } from './format.ts';
+import { counted, numbered } from './format.ts';
 
 /** A filter of events as the API takes it. */
 export type Filter = Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ function inWords({ runs, events, handlers }: ChangedRuns): string {
 
 /** The number of runs of each handler, in brackets. */
 export function byHandler(handlers: ChangedRuns['handlers'] = {}): string {
-  const each = Object.entries(handlers).map(([name, count]) => `${name}: ${number(count)}`);
+  const each = Object.entries(handlers).map(([name, count]) => numbered(name, count));
   return each.length === 0 ? '' : ` (${each.join(', ')})`;
 }
 
