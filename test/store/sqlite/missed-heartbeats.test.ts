@@ -8,6 +8,7 @@ import {
   claimDue,
   claimedOf,
   claimedRun,
+  claimedRuns,
   done,
   endOf,
   eventOf,
@@ -175,4 +176,22 @@ test('one whose entering again is rolled back does not take the id of another', 
   onTestFinished(() => third.close());
   await elsewhere.keepAlive();
   expect(await here.handlers.processes()).toHaveLength(3);
+});
+
+test('one that was taken for dead claims what it records under a new id, so that this can be taken over again', async () => {
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(4)).toEqual([0, 0, 0, 1]);
+  await here.settle(runOf(here, only(await here.claimEvents(10))), endOf(done));
+  expect(await elsewhere.record(eventOf('next'), true).claimed).toMatchObject({ traceId: 'next' });
+  expect(await looks(4)).toEqual([0, 0, 0, 1]);
+});
+
+test('of claims that end together, one made before the process was taken for dead is lost, and its later one is not', async () => {
+  const [, stale] = await claimedRuns(elsewhere, [eventOf('a'), eventOf('b')]);
+  expect(await looks(4)).toEqual([0, 0, 0, 2]);
+  const [first, again] = (await elsewhere.claimEvents(10)).map((event) => runOf(elsewhere, event));
+  if (!stale || !first || !again) throw new Error('nothing was claimed');
+  const ends = [first, stale].map((run) => elsewhere.settle(run, endOf(done)));
+  expect(await Promise.all(ends)).toEqual(['settled', 'lost']);
+  expect(await elsewhere.settle(again, endOf(done))).toBe('settled');
 });
