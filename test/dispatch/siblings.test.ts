@@ -1,4 +1,3 @@
-// @module-tag long
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, deliverAll } from '../support/deliveries.ts';
@@ -51,6 +50,7 @@ describe('handlers of one event', () => {
   // Thousands of events are too many for a second store.
   test.each(isOnPostgres ? [strict] : [callOrder, strict])(
     'do not wait for a call of which more waits than fits into memory: $order',
+    { tags: 'long' },
     async ({ order, many, inMemory }) => {
       const gate = new Gate();
       const seen: string[] = [];
@@ -81,25 +81,29 @@ describe('handlers of one event', () => {
     },
   );
 
-  test('find the room in memory again that earlier events of a call have left', async () => {
-    let gate = new Gate();
-    const { receiver, logs } = await started({}, (r) =>
-      r.on('*', { name: 'slow', order: 'strict' }, () => gate.pass()),
-    );
-    for (const round of [1, 2, 3]) {
-      gate = new Gate();
-      const bodies = Array.from({ length: 150 }, (_, index) =>
-        bodyOf({ traceId: `trace-${round}-${index}`, callId: 'busy' }),
+  test(
+    'find the room in memory again that earlier events of a call have left',
+    { tags: 'long' },
+    async () => {
+      let gate = new Gate();
+      const { receiver, logs } = await started({}, (r) =>
+        r.on('*', { name: 'slow', order: 'strict' }, () => gate.pass()),
       );
-      await deliverAll(receiver, bodies);
-      await gate.reached;
-      expect((await receiver.counts()).runs).toMatchObject({ due: 0, running: 0, blocked: 0 });
-      gate.open();
-      await logs.until('run_done', 150 * round);
-    }
-  });
+      for (const round of [1, 2, 3]) {
+        gate = new Gate();
+        const bodies = Array.from({ length: 150 }, (_, index) =>
+          bodyOf({ traceId: `trace-${round}-${index}`, callId: 'busy' }),
+        );
+        await deliverAll(receiver, bodies);
+        await gate.reached;
+        expect((await receiver.counts()).runs).toMatchObject({ due: 0, running: 0, blocked: 0 });
+        gate.open();
+        await logs.until('run_done', 150 * round);
+      }
+    },
+  );
 
-  test('are not delayed by one that hangs, however large the events are', async () => {
+  test('are not delayed by one that hangs, however large the events are', { tags: 'long' }, async () => {
     const gate = new Gate();
     const count = 40;
     const clock = new ManualClock();
@@ -117,7 +121,7 @@ describe('handlers of one event', () => {
     await expect.poll(done).toHaveLength(2 * count);
   });
 
-  test('of one handler are not delayed by a few large ones that hang', async () => {
+  test('of one handler are not delayed by a few large ones that hang', { tags: 'long' }, async () => {
     const gate = new Gate();
     const handled: string[] = [];
     const { receiver, logs } = await started({ database: temporaryDatabase(), random: () => 0.5 }, (r) => {
@@ -187,22 +191,26 @@ describe('concurrency', () => {
     await logs.until('run_done', 24);
   });
 
-  test('bounds what waits in memory: hundreds of events behind a full handler are all handled', async () => {
-    const gate = new Gate();
-    const seen = new Set<string>();
-    const { receiver, logs } = await started({ concurrency: 1 }, (r) =>
-      r.on('*', async (event) => {
-        await gate.pass();
-        seen.add(event.traceId);
-      }),
-    );
-    await deliverAll(
-      receiver,
-      Array.from({ length: 600 }, () => bodyOf()),
-    );
-    await gate.reached;
-    gate.open();
-    await logs.until('run_done', 600);
-    expect(seen.size).toBe(600);
-  });
+  test(
+    'bounds what waits in memory: hundreds of events behind a full handler are all handled',
+    { tags: 'long' },
+    async () => {
+      const gate = new Gate();
+      const seen = new Set<string>();
+      const { receiver, logs } = await started({ concurrency: 1 }, (r) =>
+        r.on('*', async (event) => {
+          await gate.pass();
+          seen.add(event.traceId);
+        }),
+      );
+      await deliverAll(
+        receiver,
+        Array.from({ length: 600 }, () => bodyOf()),
+      );
+      await gate.reached;
+      gate.open();
+      await logs.until('run_done', 600);
+      expect(seen.size).toBe(600);
+    },
+  );
 });
