@@ -194,6 +194,18 @@ describe('dismissing runs of a removed handler', () => {
     expect(await events.dismiss({ handler: 'given-up' }, { reason })).toMatchObject({ runs: 3 });
   });
 
+  test('leaves dead letters of open events alone where open runs are asked for', async () => {
+    const database = await inboxWithWaiting((r) =>
+      r.on('*', { name: 'given-up' }, () => {
+        throw new Discard('never');
+      }),
+    );
+    const { receiver } = await started({ database });
+    const open = { state: 'open', handler: 'given-up' } as const;
+    expect(await receiver.events.dismiss(open, { reason })).toMatchObject({ runs: 0 });
+    expect((await receiver.counts()).runs.dead).toBe(3);
+  });
+
   test('of a join: it does not wait again for that call', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const seen: string[] = [];

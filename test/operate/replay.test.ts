@@ -262,6 +262,18 @@ describe('replaying events', () => {
     expect(await replaying).toMatchObject({ runs: 3, state: 'done' });
   });
 
+  test('is stopped at once, without waiting for its next step', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock }, (r) => r.on('*', { name: 'seeing' }, () => {}));
+    await deliverThree(receiver, clock);
+    await logs.until('run_done', 3);
+    const replaying = receiver.events.replay({ since: 0 }, { rate: 0.01 });
+    await logs.until('run_done', 4);
+    const [running] = await receiver.audit.running();
+    expect(await receiver.events.stop(running?.id ?? 0)).toBe(true);
+    expect(await replaying).toMatchObject({ runs: 1, state: 'stopped' });
+  });
+
   test.skipIf(isOnPostgres)("commits a run's effects again, because that is what was asked for", async () => {
     const database = temporaryDatabase();
     const { receiver, logs } = await started({ database }, (r) =>
