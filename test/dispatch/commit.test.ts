@@ -173,6 +173,30 @@ describe('ctx.commit', () => {
     ]);
   });
 
+  test('leaves other writes of the app as durable as they were', async () => {
+    const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) =>
+      r.on('*', (event, context) => writeOrder(context, event.callId)),
+    );
+    await deliver(receiver);
+    await logs.until('run_done');
+    expect(receiver.database.prepare('pragma synchronous').get()).toEqual({ synchronous: 2 });
+  });
+
+  test('fails if its effects find another database locked, and is not begun again and again', async () => {
+    let calls = 0;
+    const { receiver, logs } = await started({ retry: { attempts: 1 } }, (r) =>
+      r.on('*', (_event, { commit }) =>
+        commit(() => {
+          calls += 1;
+          throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
+        }),
+      ),
+    );
+    await deliver(receiver);
+    await logs.until('run_dead');
+    expect(calls).toBe(1);
+  });
+
   test('resolves to what the effects returned', async () => {
     const orders: number[] = [];
     const { receiver, logs } = await started({}, (r) =>
