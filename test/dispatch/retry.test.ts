@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../support/clock.ts';
+import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { Discard, RetryLater } from '../support/public.ts';
@@ -239,5 +239,17 @@ describe('the deadline of an attempt', () => {
     await clock.timer(250);
     clock.advance(250);
     await logs.until('run_dead');
+  });
+
+  test('leaves no timer once the attempt has ended', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock, timeout: '7s' }, (r) =>
+      r.on('*', async () => {
+        await turn();
+      }),
+    );
+    await deliver(receiver);
+    await logs.until('run_done');
+    expect(clock.hasTimer(7_000)).toBe(false);
   });
 });
