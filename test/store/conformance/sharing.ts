@@ -229,8 +229,9 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       await one.requeue(runOf(one, later));
       await one.settle(runOf(one, begun), endOf(dueAt(0)));
       await one.close();
+      await record(other, eventOf('d', { callId: 'call-1' }));
       expect(await claimDue(other)).toMatchObject([{ traceId: 'c' }]);
-      expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
+      expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a' }, { traceId: 'd' }]);
       expect(await claimDue(other)).toMatchObject([{ traceId: 'b' }]);
     });
 
