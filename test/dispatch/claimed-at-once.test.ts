@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { poisonEvents } from '../store/crash-counts.ts';
+import { turn } from '../support/clock.ts';
 import { address, bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { started } from '../support/receiver.ts';
@@ -42,6 +43,41 @@ test.each(variants)(
     expect(seen).toEqual(['first', 'second']);
   },
 );
+
+test('an event of a call does not overtake the second of two that are read before it', async () => {
+  const gates = { first: new Gate(), second: new Gate() };
+  const seen: string[] = [];
+  const around = (method: string, work: Work): Work | undefined => {
+    // The first two wait in the inbox until they are claimed.
+    if (method === 'record')
+      return (record, mayClaim) => work(record, mayClaim && traceIdOf(record) === 'third');
+    if (method !== 'beginReading') return undefined;
+    return async (claimed) => {
+      // Not where it is read for its run.
+      if (!Object.hasOwn(claimed as object, 'handler'))
+        await gates[traceIdOf(claimed) as keyof typeof gates].pass();
+      return work(claimed);
+    };
+  };
+  const database = storeAround(':memory:', systemClock, around);
+  const { receiver, logs } = await started({ database }, (r) => {
+    poisonEvents(r, 1);
+    r.on('*', ({ traceId }) => void seen.push(traceId));
+  });
+  await deliver(receiver, eventOf('first'));
+  await gates.first.reached;
+  await deliver(receiver, eventOf('second'));
+  const claims = receiver.database.prepare('select count(*) as claimed from claims');
+  await expect.poll(() => claims.get()).toEqual({ claimed: 2 });
+  for (let turns = 0; turns < 20; turns += 1) await turn();
+  gates.first.open();
+  await gates.second.reached;
+  await deliver(receiver, eventOf('third'));
+  for (let turns = 0; turns < 20; turns += 1) await turn();
+  gates.second.open();
+  await logs.until('run_done', 3);
+  expect(seen).toEqual(['first', 'second', 'third']);
+});
 
 test('a run that has ended takes no room while its end is written', { tags: 'long' }, async () => {
   const [end, all] = [new Gate(), new Gate()];
