@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ManualClock } from '../support/clock.ts';
+import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { Script } from '../support/process.ts';
@@ -45,26 +45,31 @@ describe('ctx.commit', () => {
     expect(await ordersIn(database, receiver)).toEqual(['call-1']);
   });
 
-  test('resolves only when it is on disk', { tags: 'long' }, async () => {
-    const database = temporaryDatabase();
+  test('resolves only when it is on disk', async () => {
+    const [clock, database] = [new ManualClock(), temporaryDatabase()];
     const seen: string[] = [];
-    const { receiver, logs } = await started({ database }, (r) =>
+    const { receiver, logs } = await started({ clock, database }, (r) =>
       r.on('*', async (_, { commit }) => {
         await commit((db) => {
           db.exec('create table orders (call_id text)');
           // After the commit, and before the writer can sync it.
-          queueMicrotask(() => locker.exec('begin immediate'));
+          queueMicrotask(() => {
+            locker.exec('begin immediate');
+            isLocked.resolve();
+          });
         });
         seen.push('committed');
       }),
     );
     const locker = new Database(database);
     onTestFinished(() => void locker.close());
+    const isLocked = Promise.withResolvers<void>();
     await deliver(receiver);
-    await Promise.race([logs.until('dispatch_failed'), logs.until('run_done')]);
+    await isLocked.promise;
+    for (let turns = 0; turns < 50; turns += 1) await turn();
     expect(seen).toEqual([]);
     locker.exec('rollback');
-    await logs.until('run_done');
+    await clock.runUntil(logs.until('run_done'));
     expect(seen).toEqual(['committed']);
   });
 

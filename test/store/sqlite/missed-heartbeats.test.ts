@@ -147,6 +147,20 @@ test('one that could not write is not dead', async () => {
   expect(await looks(3)).toEqual([0, 0, 0]);
 });
 
+test('one whose heartbeats are missing is not dead if this one could not write its own', async () => {
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(3)).toEqual([0, 0, 0]);
+  const holder = new Database(file);
+  onTestFinished(() => void holder.close());
+  holder.exec('begin immediate');
+  const failing = here.keepAlive();
+  failing.catch(() => {});
+  await clock.runUntil(failing);
+  await expect(failing).rejects.toThrow();
+  holder.exec('rollback');
+  expect(await looks(3)).toEqual([0, 0, 0]);
+});
+
 test('one that is idle writes only while it has another beside it', async () => {
   const other = new Database(file, { readonly: true });
   onTestFinished(() => void other.close());
