@@ -1,4 +1,3 @@
-// @module-tag long
 import { describe, expect, test, vi } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
@@ -112,8 +111,9 @@ describe('a long replay', () => {
     expect(await other.receiver.events.stop(running?.id ?? 0, { by: 'ann', reason: 'enough' })).toBe(true);
     expect(await other.receiver.events.stop(running?.id ?? 0)).toBe(false);
     expect(await other.receiver.events.stop(700)).toBe(false);
+    // Long before its next step.
     await clock.timer(2_000);
-    await clock.runUntil(replaying);
+    clock.advance(2_000);
     expect(await replaying).toMatchObject({ id: running?.id, state: 'stopped', runs: 1 });
     expect((await one.receiver.counts()).runs.dead).toBe(2);
     expect(replayed).toEqual(['t-0']);
@@ -164,7 +164,7 @@ describe('a long replay', () => {
   });
 });
 
-test('a replay reads its events once', async () => {
+test('a replay reads its events once', { tags: 'long' }, async () => {
   const clock = new ManualClock();
   const store = storeIn(temporaryDatabase(), clock);
   const { replayed, start } = giving({ clock, database: store });
@@ -177,40 +177,44 @@ test('a replay reads its events once', async () => {
   expect(read).toHaveBeenCalledTimes(1);
 });
 
-test('a dismissal of open runs does not continue once their handler is registered again', async () => {
-  const database = temporaryDatabase();
-  const clock = new ManualClock();
-  const handled: string[] = [];
-  const waiting = { clock, database, retry: { attempts: 2, base: '1h', factor: 1, cap: '1h' } } as const;
-  const withHandler = () =>
-    started(waiting, (r) =>
-      r.on('*', { name: 'old' }, ({ traceId }, { attempt }) => {
-        if (attempt === 1) throw new Error('the CRM is down');
-        handled.push(traceId);
-      }),
-    );
-  const before = await withHandler();
-  await deliverMany(before.receiver, clock, 150);
-  await before.logs.until('run_retry', 150);
-  await before.receiver.stop();
+test(
+  'a dismissal of open runs does not continue once their handler is registered again',
+  { tags: 'long' },
+  async () => {
+    const database = temporaryDatabase();
+    const clock = new ManualClock();
+    const handled: string[] = [];
+    const waiting = { clock, database, retry: { attempts: 2, base: '1h', factor: 1, cap: '1h' } } as const;
+    const withHandler = () =>
+      started(waiting, (r) =>
+        r.on('*', { name: 'old' }, ({ traceId }, { attempt }) => {
+          if (attempt === 1) throw new Error('the CRM is down');
+          handled.push(traceId);
+        }),
+      );
+    const before = await withHandler();
+    await deliverMany(before.receiver, clock, 150);
+    await before.logs.until('run_retry', 150);
+    await before.receiver.stop();
 
-  const store = storeIn(database, clock);
-  const without = await started({ ...waiting, database: store });
-  const dismiss = store.events.dismiss.bind(store.events);
-  vi.spyOn(store.events, 'dismiss')
-    .mockImplementationOnce(dismiss)
-    .mockRejectedValueOnce(new Error('disk full'));
-  const { receiver: remover } = without;
-  await expect(remover.events.dismiss({ handler: 'old' }, { reason: 'gone' })).rejects.toThrow('disk full');
-  await remover.stop();
+    const store = storeIn(database, clock);
+    const without = await started({ ...waiting, database: store });
+    const dismiss = store.events.dismiss.bind(store.events);
+    vi.spyOn(store.events, 'dismiss')
+      .mockImplementationOnce(dismiss)
+      .mockRejectedValueOnce(new Error('disk full'));
+    const { receiver: remover } = without;
+    await expect(remover.events.dismiss({ handler: 'old' }, { reason: 'gone' })).rejects.toThrow('disk full');
+    await remover.stop();
 
-  const { receiver } = await withHandler();
-  clock.advance(3_600_000);
-  await expect.poll(() => handled.length).toBe(50);
-  expect(await receiver.audit.running()).toMatchObject([{ action: 'dismiss', runs: 100 }]);
-});
+    const { receiver } = await withHandler();
+    clock.advance(3_600_000);
+    await expect.poll(() => handled.length).toBe(50);
+    expect(await receiver.audit.running()).toMatchObject([{ action: 'dismiss', runs: 100 }]);
+  },
+);
 
-test('a dismissal that the inbox could not write continues at the next start', async () => {
+test('a dismissal that the inbox could not write continues at the next start', { tags: 'long' }, async () => {
   const database = temporaryDatabase();
   const clock = new ManualClock();
   const { start } = giving({ clock, database });
