@@ -72,27 +72,23 @@ test(
   },
 );
 
-test(
-  'what was claimed behind an uncertain recording goes behind what was recorded',
-  { tags: 'long' },
-  async () => {
-    const { store, pool, connectionString, schema } = await openedOnPool(clockWithoutWriteTimeout);
-    const other = await openedAt(connectionString, schema);
-    const callId = 'call-1';
-    const lose = loseNextAnswer(pool);
-    const recording = store.record(eventOf('a', { callId }), true).written.catch((error: unknown) => error);
-    await lose.written;
-    expect(await other.record(eventOf('b', { callId }), true).claimed).toBeUndefined();
-    const claimed = store.claimEvents(10);
-    const looks = `select from "${schema}".claims`;
-    await expect.poll(async () => (await pool.query(looks)).rowCount).toBe(1);
-    lose.lose();
-    expect(await recording).toBeInstanceOf(Error);
-    expect(await claimed).toEqual([]);
-    await store.keepAlive();
-    expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }, { traceId: 'b' }]);
-  },
-);
+test('what was claimed behind an uncertain recording goes behind what was recorded', async () => {
+  const { store, pool, connectionString, schema } = await openedOnPool(clockWithoutWriteTimeout);
+  const other = await openedAt(connectionString, schema);
+  const callId = 'call-1';
+  const lose = loseNextAnswer(pool);
+  const recording = store.record(eventOf('a', { callId }), true).written.catch((error: unknown) => error);
+  await lose.written;
+  expect(await other.record(eventOf('b', { callId }), true).claimed).toBeUndefined();
+  const claimed = store.claimEvents(10);
+  const looks = `select from "${schema}".claims`;
+  await expect.poll(async () => (await pool.query(looks)).rowCount).toBe(1);
+  lose.lose();
+  expect(await recording).toBeInstanceOf(Error);
+  expect(await claimed).toEqual([]);
+  await store.keepAlive();
+  expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }, { traceId: 'b' }]);
+});
 
 /** Has the answer to the next statement outside of a transaction lost. */
 function loseNextAnswer(pool: Pool) {
