@@ -1,16 +1,15 @@
 /** The ends of claims on events, which are written together, and with the events that come meanwhile. */
 import { expect, test } from 'vitest';
 import type { Settled } from '../../../src/store/claims.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { turn } from '../../support/clock.ts';
-import { claimedRuns, done, endOf, eventOf, runOf } from '../parts.ts';
+import { type AnyStore, claimedRuns, done, endOf, eventOf, runOf } from '../parts.ts';
 import { openedPostgres, waitsForLock } from './opened-postgres.ts';
 import { sharedInbox } from './shared-inbox.ts';
 
 /** Records an event and claims it in the same write: its run. */
-async function recordedRun(store: Pick<Store, 'record' | 'runsOf'>, traceId: string) {
+async function recordedRun(store: AnyStore, traceId: string) {
   const event = await store.record(eventOf(traceId), true).claimed;
-  return runOf(store as Store, event ?? expect.unreachable());
+  return runOf(store, event ?? expect.unreachable());
 }
 
 test('go to the next group if those recorded with them are invalid', async () => {
@@ -55,7 +54,7 @@ test('are lost once another process has taken over what was claimed', async () =
   const inbox = await sharedInbox(2);
   const [silent, other] = inbox.stores;
   if (!silent || !other) throw new Error('There are not two stores.');
-  const run = await recordedRun(silent as unknown as Store, 'a');
+  const run = await recordedRun(silent, 'a');
   await inbox.silence(0);
   expect(await other.keepAlive()).toEqual({ takenOver: 1 });
   expect(await silent.settle(run, endOf(done))).toBe('lost');

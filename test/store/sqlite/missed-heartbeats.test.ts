@@ -192,7 +192,7 @@ test('one whose entering again is rolled back does not take the id of another', 
   expect(await here.handlers.processes()).toHaveLength(3);
 });
 
-test('one that was taken for dead claims what it records under a new id, so that this can be taken over again', async () => {
+test('one that was taken for dead claims what it records under an id that can be taken over', async () => {
   await claimedOf(elsewhere, eventOf('held'));
   expect(await looks(4)).toEqual([0, 0, 0, 1]);
   await here.settle(runOf(here, only(await here.claimEvents(10))), endOf(done));
@@ -200,7 +200,7 @@ test('one that was taken for dead claims what it records under a new id, so that
   expect(await looks(4)).toEqual([0, 0, 0, 1]);
 });
 
-test('of claims that end together, one made before the process was taken for dead is lost, and its later one is not', async () => {
+test('of claims that end together, one from before its process was taken for dead is lost', async () => {
   const [, stale] = await claimedRuns(elsewhere, [eventOf('a'), eventOf('b')]);
   expect(await looks(4)).toEqual([0, 0, 0, 2]);
   const [first, again] = (await elsewhere.claimEvents(10)).map((event) => runOf(elsewhere, event));
