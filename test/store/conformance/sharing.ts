@@ -358,8 +358,13 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
         expect(waiting.length).toBeLessThan(most);
         await expect(record(store, eventOf('refused', { body }))).rejects.toThrow();
         await unlock?.();
-        expect(new Set(await Promise.all(waiting))).toEqual(new Set(['new']));
+        // On a busy machine, the lock may be held for longer than a write waits.
+        const outcomes = await Promise.allSettled(waiting);
         expect(isOverloaded()).toBe(false);
+        for (const [index, { status }] of outcomes.entries()) {
+          const again = record(store, eventOf(`trace-${index}`, { body }));
+          expect(await again).toBe(status === 'fulfilled' ? 'duplicate' : 'new');
+        }
         expect(await record(store, eventOf('refused', { body }))).toBe('new');
         await store.close();
       },
