@@ -163,4 +163,29 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
     expect(logs.of('run_lost')).toHaveLength(1);
     expect(handled).toEqual(['trace-00', 'trace-10']);
   });
+
+  test('when a run could not go back at first, later events of its call do not wait for it for ever', async () => {
+    const clock = new ManualClock();
+    const gate = new Gate();
+    const { receiver, logs } = await started({ clock }, (r) =>
+      r.on('*', { order: 'strict' }, async ({ traceId }, { attempt }) => {
+        if (traceId !== 'trace-00' || attempt > 1) return;
+        await gate.pass();
+        throw new Error('not yet');
+      }),
+    );
+    await send(receiver, clock, 'trace-00');
+    await gate.reached;
+    await send(receiver, clock, 'trace-10');
+    // By then it waits in memory.
+    for (let turns = 0; turns < 50; turns += 1) await turn();
+    receiver.database.exec(`create trigger refuse before insert on runs when new.sequence = 2
+      begin select raise(abort, 'refused'); end`);
+    gate.open();
+    await logs.until('dispatch_failed');
+    receiver.database.exec('drop trigger refuse');
+    await everythingDone(receiver, clock, 2);
+    await send(receiver, clock, 'trace-20');
+    await everythingDone(receiver, clock, 3);
+  });
 });
