@@ -4,7 +4,9 @@ import { heartbeatInterval } from '../../src/store/timeouts.ts';
 import { eventOf as recordOf, record } from '../store/parts.ts';
 import { ManualClock } from '../support/clock.ts';
 import { deliver } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
 import { withStore } from '../support/inbox.ts';
+import { RetryLater } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -47,4 +49,34 @@ test('what a heartbeat takes over is claimed at once, although the store does no
   await clock.timer(heartbeatInterval);
   clock.advance(heartbeatInterval);
   expect(await logs.until('run_done')).toMatchObject([{ traceId: 'taken over' }]);
+});
+
+test('runs that become due while others look in vain are looked for again at once', async () => {
+  const clock = new ManualClock();
+  const looking = new Gate();
+  let looks = 0;
+  const store = storeAround(':memory:', clock, (method, work) =>
+    method === 'claimRuns'
+      ? async (...given) => {
+          looks += 1;
+          if (looks > 1) return work(...given);
+          await looking.pass();
+          // As if another process worked on the call.
+          return [];
+        }
+      : undefined,
+  );
+  const { receiver, logs } = await started({ clock, database: store }, (r) =>
+    r
+      .on('*', { name: 'retried' }, (_event, { attempt }) => {
+        if (attempt === 1) throw new RetryLater(0);
+      })
+      .on('Another.Event', { name: 'paused' }, () => {}),
+  );
+  await receiver.handlers.pause('paused');
+  await deliver(receiver);
+  await looking.reached;
+  await receiver.handlers.resume('paused');
+  looking.open();
+  await logs.until('run_done');
 });
