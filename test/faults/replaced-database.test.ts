@@ -1,5 +1,5 @@
 /** The database is deleted, moved or replaced while a receiver has it open. */
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { concurrently } from '../support/concurrently.ts';
@@ -133,6 +133,17 @@ describe.each(Object.entries(changes))('when %s', (_name, { make, found, kept })
       expect(ids.filter((traceId) => !after.includes(traceId)).toSorted()).toEqual([...kept].toSorted());
     },
   );
+});
+
+test('a stop leaves nothing in the WAL that the next process would take for that of the database in its place', async () => {
+  const [database, other] = [temporaryDatabase(), await otherInbox()];
+  const { receiver, logs } = await started({ database });
+  await acknowledged(receiver, before.slice(0, 3));
+  renameSync(other, database);
+  await acknowledged(receiver, after.slice(0, 3));
+  await logs.until('database_replaced');
+  await receiver.stop();
+  expect(existsSync(`${database}-wal`) && statSync(`${database}-wal`).size > 0).toBe(false);
 });
 
 test.skipIf(process.getuid?.() === 0)(

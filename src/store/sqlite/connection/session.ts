@@ -213,9 +213,11 @@ export class Session {
    */
   #endUnclosed(): void {
     try {
+      // If another database is in the place of this one, the next process would take what is written now for that one's.
+      this.files.check();
       this.#inbox?.statements.notedWal.leave();
     } catch {
-      // The database is locked, so the driver can't remove the WAL either.
+      // The driver doesn't remove the WAL either: the database is locked, or was replaced.
     }
   }
 
