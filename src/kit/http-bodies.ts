@@ -23,8 +23,8 @@ export function sentOnce(
 export class BodyReadBefore extends Error {}
 
 /**
- * Reads the bytes of a response. Undefined if there are more than `max`, so that an endless response can't fill the
- * memory; the rest is not read, and the connection ends.
+ * Reads the bytes of a body. Undefined if there are more than `max`, so that an endless body can't fill the memory: the
+ * rest is not read, and the iteration ends.
  */
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | null,

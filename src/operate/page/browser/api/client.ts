@@ -12,8 +12,8 @@ export class Refusal extends Error {
   }
 
   /**
-   * Whether it is unknown what has become of a request: nothing answered, a proxy or the database failed, or the receiver was stopped. Trying again
-   * later helps.
+   * Whether it is unknown what has become of a request: nothing answered, a proxy or the database failed, or the
+   * receiver was stopped. Trying again later helps.
    */
   get isUnknown(): boolean {
     return (
