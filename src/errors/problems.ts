@@ -175,9 +175,9 @@ export const problems = {
   database_unreachable: (d: { database: string; cause: string; fix?: string }) =>
     `The database ${d.database} should accept connections that can read and write, but: ${d.cause}. ` +
     (d.fix ?? 'Check the URL, the user and its permissions, and that the server is running.'),
-  database_version: (d: { database: string; found: string }) =>
-    `The database ${d.database} should be of Postgres 15 or later, but its server is Postgres ${d.found}. Upgrade the server, or set ` +
-    'another database.',
+  database_version: (d: { database: string; oldest: number; found: string }) =>
+    `The database ${d.database} should be of Postgres ${d.oldest} or later, but its server is Postgres ${d.found}. ` +
+    'Upgrade the server, or set another database.',
   database_isolation: (d: { database: string; found: string }) =>
     `The database ${d.database} should have read committed as its default isolation level, but has ${d.found}, in which an ` +
     "event could be handled twice. Run alter role … in database … set default_transaction_isolation = 'read committed' for " +

@@ -47,7 +47,8 @@ export async function requireSuitable(session: Session): Promise<void> {
       current_setting('transaction_isolation') as isolation, current_setting('server_encoding') as encoding`,
   );
   const database = session.name;
-  if (!isRecentEnough(version)) throw ringbackError('database_version', { database, found: readableVersion });
+  if (!isRecentEnough(version))
+    throw ringbackError('database_version', { database, oldest: oldestVersion, found: readableVersion });
   if (!isSuitable(isolation)) throw ringbackError('database_isolation', { database, found: isolation });
   if (!keepsAllTexts(encoding)) throw ringbackError('database_encoding', { database, found: encoding });
 }
