@@ -12,7 +12,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Whether a value is a JSON object: not null, not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(value) && !Array.isArray(value);
 }
 
 /** The value if it is an object, else an empty object. */

@@ -167,12 +167,9 @@ function buildIntake(
 ): Intake {
   const { limits, https, headers, clock } = options;
   const signatureHeaders = [...new Set(options.schemes.map(({ scheme }) => scheme.header))];
-  const keeping = {
-    quarantine: store.quarantine,
-    keptHeaders: new KeptHeaders(signatureHeaders, headers),
-    failures: new BoundedReports(clock, telemetry, 'delivery_failed'),
-  };
-  const { failures } = keeping;
+  const failures = new BoundedReports(clock, telemetry, 'delivery_failed');
+  const keptHeaders = new KeptHeaders(signatureHeaders, headers);
+  const keeping = { quarantine: store.quarantine, keptHeaders, failures };
   const unauthenticated = new UnauthenticatedDeliveries({ ...keeping, telemetry, clock });
   const recorder = new Recorder({ ...keeping, dispatcher, duplicates, tracing });
   const { required, trustProxy, hosts } = https;
