@@ -274,13 +274,19 @@ describe('what a process had claimed', () => {
     },
   );
 
-  test('counts for a death only if the process had begun to try it, but for the first', async () => {
+  /** Three processes, of which the first has died while it held an event, and the second has taken that over. */
+  async function afterOneDeath() {
     const { stores, silence } = await sharedInbox(3);
     const [first, second, third] = stores;
     if (!first || !second || !third) throw new Error('There are not three stores.');
     await first.record(eventOf('a'), true).written;
     await silence(0);
     await second.keepAlive();
+    return { first, second, third, silence };
+  }
+
+  test('counts for a death only if the process had begun to try it, but for the first', async () => {
+    const { first, second, third, silence } = await afterOneDeath();
     const routed = only(await second.claimEvents(10));
     expect(routed).toMatchObject({ crashCount: 1, readingCrashes: 0 });
     // To find its handlers.
@@ -298,12 +304,7 @@ describe('what a process had claimed', () => {
   });
 
   test('counts for a death if it has read the event to find its other handlers while a run of it went on', async () => {
-    const { stores, silence } = await sharedInbox(3);
-    const [first, second, third] = stores;
-    if (!first || !second || !third) throw new Error('There are not three stores.');
-    await first.record(eventOf('a'), true).written;
-    await silence(0);
-    await second.keepAlive();
+    const { first, second, third, silence } = await afterOneDeath();
     const [run] = second.runsOf(only(await second.claimEvents(10)), [handlerOf('one'), handlerOf('two')]);
     if (run) await second.countAttempt(run);
     await silence(0);
