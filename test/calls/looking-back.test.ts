@@ -274,15 +274,18 @@ describe('two processes', () => {
     clock.advance(2_000);
     const done = logs.until('run_done');
     // The writer threads of the two receivers may write at the same time; then one waits for the other.
-    await Promise.race([done, passing(clock)]);
+    await passedUntil(done, clock);
     expect(await done).toHaveLength(1);
     expect(seen).toEqual([['call-1', true]]);
   });
 });
 
-/** Moves time on slowly, without end, beside a wait whose length doesn't depend on the clock. */
-async function passing(clock: ManualClock): Promise<never> {
-  for (;;) {
+/** Moves time on slowly, beside a wait whose length doesn't depend on the clock. */
+async function passedUntil(ending: Promise<unknown>, clock: ManualClock): Promise<void> {
+  const passing = new AbortController();
+  const end = () => passing.abort();
+  ending.then(end, end);
+  while (!passing.signal.aborted) {
     await turn();
     clock.advance(1);
   }
