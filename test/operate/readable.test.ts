@@ -1,11 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readable } from '../../src/operate/erasure/readable.ts';
+import { anyCharacter } from '../support/any-text.ts';
 
 const hex = (unit: string) => unit.charCodeAt(0).toString(16).padStart(4, '0');
 
 test('what is looked through for an erasure is the text that JSON gives, with blanks for line breaks', () => {
-  const character = fc.tuple(fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }), fc.nat(2));
+  const character = fc.tuple(anyCharacter, fc.nat(2));
   const check = (characters: readonly (readonly [string, number])[]) => {
     const written = characters.map(([text, way]) => {
       const codes = text.split('').map(hex).join('\\u');

@@ -4,6 +4,7 @@ import { request as requestHttp } from 'node:http';
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { ask, startedSandbox } from './support.ts';
+import { anyText } from '../support/any-text.ts';
 
 const subscription = '/v1/public/webhook/subscription';
 const tools = '/v2/ai-agents/agent_demonstration/custom-tools';
@@ -71,7 +72,7 @@ const operations: readonly { readonly line: string; readonly body?: object }[] =
   { line: 'GET /*' },
 ];
 
-const anyJson = fc.oneof(fc.jsonValue(), fc.constant(null), fc.string({ unit: 'binary' }));
+const anyJson = fc.oneof(fc.jsonValue(), fc.constant(null), anyText);
 
 function bodiesFor(rightBody: object = {}): fc.Arbitrary<string | Uint8Array> {
   const wrongField = fc
@@ -89,7 +90,7 @@ function bodiesFor(rightBody: object = {}): fc.Arbitrary<string | Uint8Array> {
 const visible = fc.stringMatching(/^[!-~]{0,20}$/);
 const segment = fc.oneof(
   fc.constantFrom('agent_demonstration', 'kb_demonstration', 'tool_1'),
-  fc.string({ unit: 'binary' }).map((text) => encodeURIComponent(text.toWellFormed())),
+  anyText.map((text) => encodeURIComponent(text.toWellFormed())),
   visible.map((text) => text.replaceAll(/[#?]/g, '')),
 );
 const someQuery = fc.array(

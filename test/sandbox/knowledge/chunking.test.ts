@@ -11,6 +11,7 @@ import {
 } from '../../../src/sandbox/knowledge/chunking/chunk.ts';
 import { tokenizer } from '../../../src/sandbox/knowledge/chunking/tokenizer.ts';
 import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/embedder.ts';
+import { anyText } from '../../support/any-text.ts';
 
 const tokens = await tokenizer();
 const embed = (texts: readonly string[]) => offlineEmbedder().embed(texts, { purpose: 'document' });
@@ -27,7 +28,7 @@ const text = fc
     fc.oneof(
       fc.lorem({ mode: 'sentences', maxCount: 3 }),
       fc.string({ unit: 'grapheme' }),
-      fc.string({ unit: 'binary' }),
+      anyText,
       fc.constantFrom(
         '\n',
         '\n\n',
