@@ -160,6 +160,8 @@ interface Traffic {
 const maxLag = 1_000;
 /** The most calls at once, to bound the memory; further calls wait until some have ended. */
 const maxAtOnce = 20_000;
+/** The most calls that begin in one turn of the event loop, each of which takes up to half a millisecond. */
+const maxTogether = 100;
 
 /** Plays calls at an even pace. Resolves to their number when all have ended. */
 async function playTraffic({ begin, interval, count, signal, clock }: Traffic): Promise<number> {
@@ -169,9 +171,10 @@ async function playTraffic({ begin, interval, count, signal, clock }: Traffic): 
   while (played < count && !signal.aborted) {
     const now = clock.elapsed();
     nextAt = Math.max(nextAt, now - maxLag);
-    // Timers are no finer than a millisecond, so all calls that are due now begin together. Calls that become due
+    // Timers are no finer than a millisecond, so the calls that are due now begin together. Calls that become due
     // meanwhile wait: if beginning a call took longer than the interval, nothing else would ever run.
-    while (played < count && nextAt <= now && playing.size < maxAtOnce) {
+    const most = Math.min(count, played + maxTogether, played + maxAtOnce - playing.size);
+    while (played < most && nextAt <= now) {
       const call = begin().finally(() => playing.delete(call));
       playing.add(call);
       played += 1;
