@@ -1,5 +1,5 @@
 /** The operators' page in a real browser, as a person sees it. */
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest';
 import { launch } from '../../scripts/browser.ts';
 import { askAtDoor } from './door.ts';
@@ -18,24 +18,39 @@ export interface Shown {
   readonly complaints: readonly string[];
 }
 
-/** Has one browser for all tests of a file. Call it at the top of the file. */
+/**
+ * Has one browser for all tests of a file. Call it at the top of the file. Tests without options of their own share a
+ * context, because each takes a process; they share no storage, because every page has a port of its own. A test that
+ * sets the browser's clock, which is that of all pages of a context, gives options, if only `{}`.
+ */
 export function browserForTests(): {
   open: (receiver: Receiver, authorize?: Authorize, options?: BrowserContextOptions) => Promise<Shown>;
 } {
   let browser: Browser | undefined;
+  let shared: Promise<BrowserContext> | undefined;
   beforeAll(async () => {
     await pageIsBuilt();
     browser = await launch(await askAtDoor(inject('preparedDoor'), '/browser'));
   });
   afterAll(() => browser?.close());
 
+  const newContext = (options: BrowserContextOptions = {}) => {
+    if (!browser) throw new Error('The browser has not started.');
+    return browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+  };
+  const sharedContext = async () => {
+    const context = await newContext();
+    // Its process would end with its last page.
+    await context.newPage();
+    return context;
+  };
   return {
-    open: async (receiver, authorize = () => 'all', options = {}) => {
-      if (!browser) throw new Error('The browser has not started.');
+    open: async (receiver, authorize = () => 'all', options) => {
       const base = await served(receiver, authorize);
-      const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
-      onTestFinished(() => context.close());
+      const context = options ? await newContext(options) : await (shared ??= sharedContext());
       const page = await context.newPage();
+      onTestFinished(() => (options ? context.close() : page.close()));
+      if (!options) Object.defineProperty(page, 'clock', { get: refuseClock });
       // Vitest's own timeout ends a test that waits for ever.
       page.setDefaultTimeout(500_000);
       const complaints: string[] = [];
@@ -57,6 +72,10 @@ export function browserForTests(): {
       return { page, goTo, complaints };
     },
   };
+}
+
+function refuseClock(): never {
+  throw new Error('Give open() options, if only {}: this clock is that of all tests that give none.');
 }
 
 /** Resolves once the page is built. */

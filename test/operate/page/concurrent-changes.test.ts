@@ -285,7 +285,7 @@ test('closing a dialog while it works says what becomes of the change, and keeps
 
 test('a view stays while it is refreshed, and while a proxy in front of the receiver fails', async () => {
   const { receiver } = await operated();
-  const { page, goTo } = await open(receiver);
+  const { page, goTo } = await open(receiver, () => 'all', {});
   await goTo('/');
   const nextMinute = new Gate();
   await page.route('**/history*', async (route) => {
@@ -396,7 +396,7 @@ test('a search that takes too long is reported as such', async () => {
 
 test('a stream of changes without events for too long is reconnected', async () => {
   const { receiver } = await operated();
-  const { page } = await open(receiver);
+  const { page } = await open(receiver, () => 'all', {});
   const handler = receiver.page({ authorize: () => 'all' }).nodeHandler('/ops');
   let streams = 0;
   const { base } = await serverOf((request, response) => {

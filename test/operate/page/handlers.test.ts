@@ -37,7 +37,7 @@ test('a handler shows over an hour, a day or 30 days what it did and how long th
 
   clock.advance(begin + 30 * minute - clock.now());
   const { receiver } = await started({ clock, database }, register);
-  const { page, goTo, complaints } = await open(receiver);
+  const { page, goTo, complaints } = await open(receiver, () => 'all', {});
   await page.clock.setFixedTime(clock.now());
   await goTo('/handlers');
   await page.getByRole('region', { name: 'Handlers' }).getByRole('link', { name: 'crm/sync' }).click();

@@ -45,7 +45,7 @@ async function afterOneMinute() {
 
 /** The overview, as it is seen a moment after the minute. */
 async function overviewOf(receiver: Receiver, clock: ManualClock): Promise<Page> {
-  const { page, goTo } = await open(receiver);
+  const { page, goTo } = await open(receiver, () => 'all', {});
   clock.advance(20_000);
   await page.clock.setFixedTime(clock.now());
   await goTo('/');
@@ -96,7 +96,7 @@ test.each([
   async (range, counts, quantiles) => {
     const { receiver, clock } = await afterOneMinute();
     clock.advance(60 * minute);
-    const { page, goTo } = await open(receiver);
+    const { page, goTo } = await open(receiver, () => 'all', {});
     await page.clock.setFixedTime(clock.now());
     await goTo(`/?range=${range}`);
     const captionOf = (title: string) => page.locator('.plot', { hasText: title }).locator('figcaption');
@@ -118,7 +118,7 @@ test('what the menu and the overview count is asked for once', async () => {
 test('nothing is shown any more to whoever is no longer admitted', async () => {
   const { receiver, clock } = await afterOneMinute();
   let isAdmitted = true;
-  const { page, goTo } = await open(receiver, () => (isAdmitted ? 'all' : undefined));
+  const { page, goTo } = await open(receiver, () => (isAdmitted ? 'all' : undefined), {});
   clock.advance(20_000);
   await page.clock.setFixedTime(clock.now());
   await goTo('/');

@@ -86,7 +86,7 @@ test('values and times can be read off: at the axes, under the pointer and with 
   clock.advance(30_003);
   await expect.poll(async () => (await receiver.history.list()).length).toBe(1);
   clock.advance(70_000);
-  const { page, goTo, complaints } = await open(receiver);
+  const { page, goTo, complaints } = await open(receiver, () => 'all', {});
   await page.clock.setFixedTime(clock.now());
   await goTo('/');
   const plot = (title: string) => page.locator('.plot', { hasText: title });

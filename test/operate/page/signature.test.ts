@@ -80,7 +80,7 @@ test('the receiver verifies it once, however often the view is brought up to dat
 test('the receiver verifies it once, too, for a page that can only poll', async () => {
   const { receiver } = await started();
   await refused(receiver, { secrets: otherSecret });
-  const { page, goTo } = await open(receiver);
+  const { page, goTo } = await open(receiver, () => 'all', {});
   await page.route('**/api/changes', (route) => route.fulfill({ status: 503 }));
   const asked: string[] = [];
   page.on('request', (request) => void asked.push(new URL(request.url()).pathname));

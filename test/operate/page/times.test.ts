@@ -73,7 +73,7 @@ test('how long ago something was is true also when nothing has happened since', 
   await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
   const arrived = clock.now();
   clock.advance(20_000);
-  const { page, goTo } = await open(receiver);
+  const { page, goTo } = await open(receiver, () => 'all', {});
   await page.clock.setFixedTime(clock.now());
   await goTo('/events/trace-1');
   // When it happened, arrived and was signed.
@@ -97,7 +97,7 @@ test('a time that is to come is said to be', async () => {
   const body = bodyOf({ traceId: 'trace-1' });
   await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
   await logs.until('run_retry');
-  const { page, goTo } = await open(receiver);
+  const { page, goTo } = await open(receiver, () => 'all', {});
   await page.clock.setFixedTime(clock.now());
   await goTo('/events/trace-1');
   expect(await page.locator('td time').getAttribute('title')).toMatch(/ UTC, in 1 min 30 s$/);
@@ -114,7 +114,7 @@ test.each([-600_000, -50_000, 50_000, 600_000])(
     clock.advance(45_003);
     await expect.poll(async () => (await receiver.history.list()).length).toBe(1);
     clock.advance(20_000);
-    const { page, goTo } = await open(receiver);
+    const { page, goTo } = await open(receiver, () => 'all', {});
     await page.clock.setFixedTime(clock.now() + off);
     await goTo('/events/trace-1');
     // When it happened, arrived and was signed.
@@ -130,7 +130,7 @@ test('a computer that slept until the answer arrived goes by its own clock', asy
   const { receiver } = await started({ clock });
   const body = bodyOf({ traceId: 'trace-1' });
   await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-  const { page, goTo } = await open(receiver);
+  const { page, goTo } = await open(receiver, () => 'all', {});
   await page.clock.setFixedTime(clock.now());
   await page.route('**/api/access', async (route) => {
     const answer = await route.fetch();
