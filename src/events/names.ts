@@ -39,10 +39,13 @@ export function isKnownEventName(name: string): name is KnownEventName {
 /** How many misspelled letters are tolerated: if more differ, it may be the name of an event not known yet. */
 const slip = 2;
 
+const services = new Set(knownEventNames.map((known) => `${known.slice(0, known.indexOf('.'))}.*`));
+
 /** The known name or pattern that an unknown name probably means. Undefined if the name is known or close to none. */
-export function meantName(name: string): string | undefined {
-  const services = new Set(knownEventNames.map((known) => `${known.slice(0, known.indexOf('.'))}.*`));
-  const known = [...knownEventNames, ...services];
+export function meantName(
+  name: string,
+  known: readonly string[] = [...knownEventNames, ...services],
+): string | undefined {
   if (name === '*' || known.includes(name)) return undefined;
   const withoutService = knownEventNames.find((full) =>
     full.toLowerCase().endsWith(`.${name.toLowerCase()}`),
@@ -73,9 +76,12 @@ export function matches(pattern: string, eventName: string): boolean {
   return pattern === eventName;
 }
 
-/** Whether a pattern matches no known name, so that its events may never come. */
-export function matchesNothing(pattern: string): boolean {
-  return !knownEventNames.some((known) => matches(pattern, known));
+/**
+ * Whether a subscription to it is known to get events. The platform's document shows full names and `*` for all, but no
+ * `Service.*`, which only handlers have.
+ */
+export function isKnownToSubscriptions(event: string): boolean {
+  return event === '*' || isKnownEventName(event);
 }
 
 /** The longest id that is read. Ids are keys of the inbox and are logged: without a bound, a body could fill both. */

@@ -79,9 +79,10 @@ describe('doctor, at the platform', () => {
     ],
     [['Order.Paid', 'Order.*'], /^wrong: .*: "Order.Paid", "Order.\*"\. Correct its events\.$/],
     [['CallHandler.CallEnded', 'Order.Paid'], /^warning: .*may never come: "Order.Paid"\.$/],
+    [['CallHandler.*', 'callAnalysis.pcaCompleted'], /^warning: .*may never come: "CallHandler\.\*"\.$/],
     [
-      ['CallHandler.*', 'callAnalysis.pcaCompleted'],
-      /^ok: .* for CallHandler\.\*, callAnalysis\.pcaCompleted$/,
+      ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'],
+      /^ok: .* for CallHandler\.CallEnded, callAnalysis\.pcaCompleted$/,
     ],
     [['*'], /^ok: .* for every event$/],
   ])('shows whether it asks for events that there are: %j', async (events, expected) => {

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, expectTypeOf, it, test } from 'vitest';
-import type { EventPattern } from '../../src/events/names.ts';
+import type { KnownEventName } from '../../src/events/names.ts';
 import {
   type NewSubscription,
   type Platform,
@@ -99,9 +99,10 @@ test('the types of requests are strict, and those of answers keep what is not kn
 });
 
 test('the events of a subscription are offered by name, and any other is taken', () => {
-  expectTypeOf<WantedSubscription['events']>().toEqualTypeOf<readonly EventPattern[] | undefined>();
-  expectTypeOf<NewSubscription['events']>().toEqualTypeOf<readonly EventPattern[] | undefined>();
-  expectTypeOf<SubscriptionPatch['events']>().toEqualTypeOf<readonly EventPattern[] | undefined>();
+  type Events = readonly (KnownEventName | '*' | (string & Record<never, never>))[];
+  expectTypeOf<WantedSubscription['events']>().toEqualTypeOf<Events | undefined>();
+  expectTypeOf<NewSubscription['events']>().toEqualTypeOf<Events | undefined>();
+  expectTypeOf<SubscriptionPatch['events']>().toEqualTypeOf<Events | undefined>();
   expectTypeOf<string[]>().toExtend<NonNullable<WantedSubscription['events']>>();
 });
 

@@ -185,7 +185,8 @@ describe('warnings, in the result and in the log', () => {
     ['a misspelled event', { events: ['CallHandler.callEnded'] }, ['event_unknown']],
     ['an event without its service', { events: ['CallEnded'] }, ['event_unknown']],
     ['neither signed nor headers', { enable_signed_webhooks: false }, ['not_authenticated']],
-    ['nothing', { events: ['*', 'CallHandler.*', 'callAnalysis.pcaCompleted'] }, []],
+    ['all events of a service', { events: ['CallHandler.*'] }, ['event_unknown']],
+    ['nothing', { events: ['*', 'CallHandler.CallEnded', 'callAnalysis.pcaCompleted'] }, []],
   ])('%s', async (_, given, codes) => {
     const logs = new Logs();
     const { url: address } = await standIn((response) => {

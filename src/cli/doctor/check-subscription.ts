@@ -1,4 +1,4 @@
-import { matchesNothing, meantName } from '../../events/names.ts';
+import { isKnownToSubscriptions, knownEventNames, meantName } from '../../events/names.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Subscription } from '../../platform/subscriptions/subscription.ts';
 import { type Finding, ok, skipped, warning, wrong } from './findings.ts';
@@ -54,7 +54,7 @@ function activity({ active }: Subscription): Finding {
 
 /** An unknown name may belong to a new event, so only a subscription without any known name is wrong. */
 function asking({ events }: Subscription): Finding {
-  const unknown = events.filter(matchesNothing);
+  const unknown = events.filter((event) => !isKnownToSubscriptions(event));
   if (unknown.length === 0) return ok('events', `the subscription asks for ${askedFor(events)}`);
   const named = unknown.map(withSuggestion).join(', ');
   return unknown.length < events.length
@@ -71,7 +71,7 @@ function askedFor(events: readonly string[]): string {
 }
 
 function withSuggestion(name: string): string {
-  const meant = meantName(name);
+  const meant = meantName(name, knownEventNames);
   return meant === undefined ? `"${name}"` : `"${name}" (did you mean ${meant}?)`;
 }
 

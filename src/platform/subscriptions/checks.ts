@@ -1,7 +1,7 @@
 /** Warns about values of a subscription that are allowed, but probably a mistake. */
 import { mayHoldSecretOf } from '../secrets/secret-file.ts';
 import type { Subscription } from './subscription.ts';
-import { knownEventNames, matchesNothing, meantName } from '../../events/names.ts';
+import { isKnownToSubscriptions, knownEventNames, meantName } from '../../events/names.ts';
 import { isAddressLiteral } from '../../kit/addresses.ts';
 import type { SubscriptionPatch } from './fields.ts';
 
@@ -31,7 +31,7 @@ export function warningsOf(
   const isAboutIt = given.enable_signed_webhooks !== undefined || given.headers !== undefined;
   return [
     ...(given.url === undefined ? [] : urlWarnings(given.url)),
-    ...(given.events ?? []).filter(matchesNothing).map(unknownEvent),
+    ...(given.events ?? []).filter((event) => !isKnownToSubscriptions(event)).map(unknownEvent),
     ...(isAboutIt && !isAuthenticated ? [unauthenticated] : []),
   ];
 }
@@ -70,12 +70,12 @@ function isLocalName(name: string): boolean {
 }
 
 function unknownEvent(event: string): SubscriptionWarning {
-  const meant = meantName(event);
+  const meant = meantName(event, knownEventNames);
   return {
     code: 'event_unknown',
     message:
-      `The event ${JSON.stringify(event)} should be one of ${knownEventNames.join(', ')}, Service.* or *, but matches ` +
-      `none of them, so it may never come.${meant === undefined ? '' : ` Did you mean ${meant}?`}`,
+      `The event ${JSON.stringify(event)} should be one of ${knownEventNames.join(', ')} or *, but is none of ` +
+      `them, so it may never come.${meant === undefined ? '' : ` Did you mean ${meant}?`}`,
   };
 }
 

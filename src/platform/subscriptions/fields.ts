@@ -1,9 +1,10 @@
 /** The fields of a subscription in requests, and the schemas that check them before they are sent. */
 import { z } from 'zod';
 import { configError } from '../../errors/errors.ts';
-import type { EventPattern } from '../../events/names.ts';
+import type { KnownEventName } from '../../events/names.ts';
 import { fieldsOf } from '../../kit/values.ts';
 import { parseStrictly, requireHeaderNames } from '../../errors/option-problems.ts';
+import type { OpenEnumeration } from '../requests/shapes.ts';
 import { type SecretOptions, secretOptionsSchema } from '../secrets/keep-secret.ts';
 
 /**
@@ -22,7 +23,7 @@ export interface WholeSubscription {
   /** Whether deliveries are signed. Turning it on issues a secret, which is returned once. */
   readonly enable_signed_webhooks: boolean;
   /** Event names such as `CallHandler.CallEnded`, case-sensitive. An empty list, or `['*']`, means all. */
-  readonly events: readonly EventPattern[];
+  readonly events: readonly OpenEnumeration<KnownEventName | '*'>[];
   /** Sent with each delivery, for example credentials for the receiver. Never in an error or a log. */
   readonly headers?: Readonly<Record<string, string>>;
   /**

@@ -45,7 +45,7 @@ export class Subscriptions {
    * taken; SecretNotKeptError
    * @example
    * const { subscription, secret } = await platform.subscriptions.create(
-   *   { name: 'calls', url: 'https://calls.example.com/webhooks', events: ['CallHandler.*'] },
+   *   { name: 'calls', url: 'https://calls.example.com/webhooks', events: ['CallHandler.CallEnded'] },
    *   { secretFile: './secrets' },
    * );
    */
@@ -112,7 +112,7 @@ export class Subscriptions {
    *   url: 'https://calls.example.com/webhooks',
    *   active: true,
    *   enable_signed_webhooks: true,
-   *   events: ['CallHandler.*'],
+   *   events: ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'],
    * });
    */
   async replace(

@@ -1,5 +1,4 @@
 import type { Statement } from 'better-sqlite3';
-import { matches } from '../../events/names.ts';
 import { type Connection, type Database, type Page, pageOf } from '../database.ts';
 import type { SandboxEvent, Subscription } from '../model.ts';
 
@@ -109,11 +108,11 @@ function subscriptionOf(json: string): Subscription {
 }
 
 /**
- * Names are case-sensitive; no names, or `*`, mean every event (platform document, WebhookSubscription). `Service.*`
- * for all events of a service is the sandbox's choice: the document shows only `["*"]`.
+ * Names are case-sensitive; no names, or `*`, mean every event (platform document, WebhookSubscription). The document has
+ * no `Service.*`: a subscription that gets events by it here might get none from the platform.
  */
 function wantsName({ events }: Subscription, eventName: string): boolean {
-  return events.length === 0 || events.some((pattern) => matches(pattern, eventName));
+  return events.length === 0 || events.includes('*') || events.includes(eventName);
 }
 
 /** Whether the scope includes the agent or the workspace (platform document, Delivery rules). */
