@@ -151,7 +151,13 @@ describe('what is not tried again', () => {
 
 describe('Retry-After', () => {
   const answers = (retryAfter: string) =>
-    standIn({ status: 503, headers: { 'retry-after': retryAfter }, json: {} }, { json: kb });
+    standIn(
+      (response) => {
+        response.sendDate = false;
+        response.writeHead(503, { 'retry-after': retryAfter }).end('{}');
+      },
+      { json: kb },
+    );
 
   test.each([
     ['seconds', '7', [7_250]],
@@ -164,6 +170,17 @@ describe('Retry-After', () => {
     const { platform, waits } = clientOf(url);
     await platform.knowledgeBases.get('kb_1');
     expect(waits).toEqual(expected);
+  });
+
+  it("is a date of the platform's clock, whatever this machine's says", async () => {
+    const headers = {
+      date: 'Thu, 01 Jan 2026 05:00:00 GMT',
+      'retry-after': 'Thu, 01 Jan 2026 05:00:07 GMT',
+    };
+    const { url } = await standIn({ status: 503, headers, json: {} }, { json: kb });
+    const { platform, waits } = clientOf(url);
+    await platform.knowledgeBases.get('kb_1');
+    expect(waits).toEqual([7_250]);
   });
 
   it('ends the attempts when it exceeds the cap, and is in the error', async () => {

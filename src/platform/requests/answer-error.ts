@@ -30,7 +30,7 @@ const adviceOfCode: ReadonlyMap<string, string> = new Map([
   ['website_unreachable', "Check the website's address, and that the platform can reach it."],
 ]);
 
-/** The error for a failed answer (platform document, Errors). `now` is the clock's time, for `Retry-After`. */
+/** The error for a failed answer (platform document, Errors). `now` is for a `Retry-After` in an answer without a `Date`. */
 export function refusalOf(
   request: PlatformRequest,
   answer: Answer,
@@ -42,7 +42,9 @@ export function refusalOf(
   const body = readBody(status, bodyOf(answer, redact));
   const message = body.message === undefined ? '' : `: ${oneLine(body.message).replace(/\.$/, '')}`;
   const code = oneLine(body.code);
-  const retryAfter = readRetryAfter(headers.get('retry-after'), now);
+  // Compared with the platform's own clock, since this machine's may be wrong.
+  const sentAt = Date.parse(headers.get('date') ?? '');
+  const retryAfter = readRetryAfter(headers.get('retry-after'), Number.isNaN(sentAt) ? now : sentAt);
   const doubt = leavesOpen(status, retryAfter) ? doubtAbout(request) : '';
   const requestId = body.requestId ?? headers.get('x-request-id') ?? undefined;
   return new PlatformError(
