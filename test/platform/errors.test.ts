@@ -159,6 +159,15 @@ describe('anything else becomes a PlatformError as well', () => {
     expect(received).toHaveLength(1);
   });
 
+  it('an error whose detail is an object keeps all of it', async () => {
+    const json = { detail: { error: 'not_found', message: 'There is no such tool' } };
+    const { url } = await standIn({ status: 404, json });
+    expect(await platformError(clientOf(url).platform.customTools.get('agent_1', 'tool_1'))).toMatchObject({
+      code: 'http_404',
+      details: json,
+    });
+  });
+
   it('an error page is in the details by its beginning, on one line', async () => {
     const { url } = await standIn({ status: 400, body: `<h1>Bad</h1>\n${'x'.repeat(1_000)}` });
     const { details } = await platformError(clientOf(url).platform.knowledgeBases.get('kb_1'));

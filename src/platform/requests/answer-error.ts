@@ -93,8 +93,8 @@ export function notJson(
 
 function readBody(status: number, body: unknown): ErrorBody {
   if (!isObject(body)) return unknownBody(status, body);
-  if ('detail' in body) return readValidation(body['detail'], body);
-  const { error, type, message, details } = body;
+  const { detail, error, type, message, details } = body;
+  if (Array.isArray(detail) || typeof detail === 'string') return readValidation(detail, body);
   const code = textIn(error) ?? textIn(type);
   if (code === undefined) return unknownBody(status, body);
   const text = [textIn(message)?.replace(/\.$/, ''), summaryOf(details)].filter(Boolean).join(': ');
