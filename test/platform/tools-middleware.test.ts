@@ -359,6 +359,23 @@ describe('the deadline', () => {
   });
 });
 
+test('a caller that has disconnected while an earlier middleware was working makes no tool act', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const logger = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const middleware = toolMiddleware([doing(() => 'done')], { headers: key, logger });
+  const gone = new AbortController();
+  const app = express5();
+  app.use(express5.json(), (_request, response, next) => {
+    response.once('close', next);
+    gone.abort();
+  });
+  app.use(middleware);
+  const url = `http://127.0.0.1:${await listening(app)}/`;
+  const calling = fetch(url, { method: 'POST', headers: json, body: '{"a":1}', signal: gone.signal });
+  await expect(calling).rejects.toThrow();
+  await expect.poll(() => lines).toMatchObject([{ event: 'tool_failed', code: 'broken_off' }]);
+});
+
 test.each<[string, unknown, unknown, RegExp]>([
   ['no headers', [add], {}, /headers in toolMiddleware/],
   ['an empty object of headers', [add], { headers: {} }, /headers in toolMiddleware .*at least one header/],

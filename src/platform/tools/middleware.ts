@@ -111,10 +111,13 @@ function called(
 ): Promise<unknown> {
   const work = (stop: AbortController): Promise<unknown> => {
     const { signal } = stop;
+    const breakOff = () => stop.abort(new ToolRefusal('broken_off'));
     response.once('close', () => {
       // A complete answer is closed as well, but the tool may still be working with its signal.
-      if (!response.writableEnded) stop.abort(new ToolRefusal('broken_off'));
+      if (!response.writableEnded) breakOff();
     });
+    // The caller has left while an earlier middleware was working: the event has passed.
+    if (response.destroyed) breakOff();
     return unlessAborted(signal, async () => {
       const args = await readArguments(request);
       // A body that comes after the caller was told of a failure must not make the tool act.
