@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import { z } from 'zod';
 import { hostName, isLoopbackAddress } from '../kit/addresses.ts';
-import type { Clock } from '../kit/clock.ts';
+import { type Clock, inWholeMilliseconds } from '../kit/clock.ts';
 import type { Scheme } from '../events/model.ts';
 import { checked, clockOption, hasMethods, parseStrictly } from '../errors/option-problems.ts';
 import { type SchemeName, resolveScheme } from '../signature/schemes.ts';
@@ -114,6 +114,7 @@ export function resolveSandboxOptions(options: SandboxOptions) {
   const { seed, scheme, adversary, ...rest } = parseStrictly(optionsSchema, options, 'createSandbox');
   return {
     ...rest,
+    clock: inWholeMilliseconds(rest.clock),
     seed: seed === undefined ? undefined : parseSeed(seed),
     scheme: resolveScheme((scheme ?? 't-v1-hex-whole') as SchemeName | Scheme, 'scheme'),
     adversary: readAdversary(adversary),

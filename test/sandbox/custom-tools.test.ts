@@ -49,6 +49,16 @@ function toolWith(place: readonly string[], value: unknown): unknown {
   return copy;
 }
 
+test('a clock of fractions of a millisecond stores a tool and its changes', async () => {
+  // As one made of performance.timeOrigin and performance.now() is.
+  const clock = new ManualClock(Date.UTC(2026, 0, 1) + 1 / 3);
+  const sandbox = await startedSandbox({ clock });
+  const times = { created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' };
+  expect(await ask(sandbox, `POST ${path}`, { body: tool })).toMatchObject({ status: 201, json: times });
+  const changed = await ask(sandbox, `PUT ${path}/${tool.tool_id}`, { body: tool });
+  expect(changed).toMatchObject({ status: 200, json: times });
+});
+
 test.each([path, `${path}/`])('POST %s creates a tool, and answers it as stored', async (at) => {
   const sandbox = await startedSandbox({ clock: new ManualClock(Date.UTC(2026, 0, 1)) });
   const { status, json } = await ask(sandbox, `POST ${at}`, { body: tool });
