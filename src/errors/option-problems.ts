@@ -225,12 +225,13 @@ export const listOptions = {
   cursor: z.string('the cursor of another page').optional(),
 };
 
-/** The options of a search besides its filter. Not by `instanceof`: test runners have an AbortSignal of their own. */
-export const searchOptionsSchema = z.strictObject({
-  signal: checked('an AbortSignal', (value) =>
-    hasMethods(value, ['throwIfAborted', 'addEventListener']) ? (value as AbortSignal) : undefined,
-  ).optional(),
-});
+/** Not by `instanceof`: test runners have an AbortSignal of their own. */
+export const signalOption = checked('an AbortSignal', (value) =>
+  hasMethods(value, ['throwIfAborted', 'addEventListener']) ? (value as AbortSignal) : undefined,
+).optional();
+
+/** The options of a search besides its filter. */
+export const searchOptionsSchema = z.strictObject({ signal: signalOption });
 
 /** The latest time of a Date, in milliseconds since 1970. */
 const maxInstant = 8.64e15;

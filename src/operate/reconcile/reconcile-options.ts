@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { z } from 'zod';
 import { configError, ringbackError } from '../../errors/errors.ts';
-import { checked, describe, hasMethods, parseStrictly } from '../../errors/option-problems.ts';
+import { checked, describe, hasMethods, parseStrictly, signalOption } from '../../errors/option-problems.ts';
 import { isObject } from '../../kit/values.ts';
 import { readId } from '../../events/names.ts';
 import { type Duration, inWords, parseDuration } from '../../kit/duration.ts';
@@ -79,7 +79,7 @@ const schema = z.strictObject({
     if (types.isDate(value)) return Number.isNaN(value.getTime()) ? undefined : value;
     return typeof value === 'string' ? parseDuration(value) : undefined;
   }),
-  signal: z.custom<AbortSignal>((value) => value instanceof AbortSignal, 'an AbortSignal').optional(),
+  signal: signalOption,
 });
 
 /**

@@ -4,7 +4,7 @@ import { durationOption } from '../options.ts';
 import { PlatformError } from './platform-error.ts';
 import { wait } from './retry.ts';
 import { z } from 'zod';
-import { parseStrictly } from '../../errors/option-problems.ts';
+import { parseStrictly, signalOption } from '../../errors/option-problems.ts';
 
 /** Options of every operation. */
 export interface CallOptions {
@@ -15,9 +15,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export const aSignal = z.custom<AbortSignal>((value) => value instanceof AbortSignal, 'an AbortSignal');
-
-const callOptionsSchema = z.strictObject({ signal: aSignal.optional() });
+const callOptionsSchema = z.strictObject({ signal: signalOption });
 
 export function readCallOptions(
   options: CallOptions,
@@ -37,7 +35,7 @@ export interface PageOptions {
 const expectedSize = 'a whole number from 1 to 100';
 const pageOptionsSchema = z.strictObject({
   pageSize: z.int(expectedSize).min(1, expectedSize).max(100, expectedSize).default(100),
-  signal: aSignal.optional(),
+  signal: signalOption,
 });
 
 /** @throws ConfigError for an invalid option, such as a page size that the platform would answer with 400 */
@@ -55,7 +53,7 @@ export interface WaitOptions extends CallOptions {
 
 export function waitOptionsSchema(timeout: number) {
   return z.strictObject({
-    signal: aSignal.optional(),
+    signal: signalOption,
     timeout: durationOption.default(timeout),
     interval: durationOption.default(2_000),
   });

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { givenText, parseStrictly } from '../../errors/option-problems.ts';
+import { givenText, parseStrictly, signalOption } from '../../errors/option-problems.ts';
 import {
   type CallOptions,
   type PageOptions,
-  aSignal,
   readCallOptions,
   readPageOptions,
 } from '../requests/call-options.ts';
@@ -30,7 +29,7 @@ export interface SearchOptions extends CallOptions {
 const expectedLimit = 'a whole number of 1 or more';
 const searchOptionsSchema = z.strictObject({
   limit: z.int(expectedLimit).min(1, expectedLimit).optional(),
-  signal: aSignal.optional(),
+  signal: signalOption,
 });
 const questionSchema = z.strictObject({ query: givenText });
 const listShape = z.looseObject({ knowledge_bases: listOf(knowledgeBaseShape), next_page_token: pageToken });

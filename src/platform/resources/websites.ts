@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseStrictly } from '../../errors/option-problems.ts';
-import { type CallOptions, aSignal } from '../requests/call-options.ts';
+import { parseStrictly, signalOption } from '../../errors/option-problems.ts';
+import type { CallOptions } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 import { listOf } from '../requests/shapes.ts';
 
@@ -18,7 +18,7 @@ export interface SitemapOptions extends CallOptions {
 }
 
 const optionsSchema = z.strictObject({
-  signal: aSignal.optional(),
+  signal: signalOption,
   parameter: z.string('the name of a query parameter').min(1, 'the name of a query parameter').default('url'),
 });
 const websiteSchema = z.strictObject({

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Clock } from '../../kit/clock.ts';
+import { signalOption } from '../../errors/option-problems.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { parseInstant } from '../../kit/time.ts';
 import { isObject } from '../../kit/values.ts';
-import { type CallOptions, aSignal } from '../requests/call-options.ts';
+import type { CallOptions } from '../requests/call-options.ts';
 import type { AnsweredBody } from '../requests/request.ts';
 import { IssuedSecret, type IssuedParts, SecretNotKeptError } from './issued-secret.ts';
 import { SecretFile } from './secret-file.ts';
@@ -31,7 +32,7 @@ export interface SecretOptions extends CallOptions {
 }
 
 export const secretOptionsSchema = z.strictObject({
-  signal: aSignal.optional(),
+  signal: signalOption,
   onSecret: z
     .custom<NonNullable<SecretOptions['onSecret']>>((value) => typeof value === 'function', 'a function')
     .optional(),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type Clock, pause } from '../../kit/clock.ts';
 import { configError } from '../../errors/errors.ts';
-import { parseStrictly } from '../../errors/option-problems.ts';
+import { parseStrictly, signalOption } from '../../errors/option-problems.ts';
+import { underSignals } from '../../kit/aborting.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { Agent } from '../model.ts';
 import type { Tenants } from '../tenants.ts';
@@ -71,13 +72,15 @@ export class CallSimulator {
     const { requireStarted, clock, speed, engine, stopping } = this.#parts;
     requireStarted('calls.traffic()');
     const { callsPerMinute, count, signal } = parseStrictly(trafficSchema, options, 'calls.traffic');
-    return playTraffic({
-      begin: () => engine.settledCall(this.begin().callId),
-      interval: 60_000 / callsPerMinute / speed,
-      count,
-      signal: signal ? AbortSignal.any([signal, stopping]) : stopping,
-      clock,
-    });
+    return underSignals([signal, stopping], (ending) =>
+      playTraffic({
+        begin: () => engine.settledCall(this.begin().callId),
+        interval: 60_000 / callsPerMinute / speed,
+        count,
+        signal: ending.signal,
+        clock,
+      }),
+    );
   }
 
   /** A played call of any organization, or undefined: the sandbox's owner asks, not a tenant. */
@@ -144,7 +147,7 @@ const expected = {
 const trafficSchema = z.strictObject({
   callsPerMinute: z.number(expected.rate).positive(expected.rate).max(1_000_000, expected.rate),
   count: z.int(expected.count).min(1, expected.count).default(Number.MAX_SAFE_INTEGER),
-  signal: z.instanceof(AbortSignal, { error: 'an AbortSignal' }).optional(),
+  signal: signalOption,
 });
 
 interface Traffic {
