@@ -1,6 +1,7 @@
 import { parse } from 'node:querystring';
 import type { Logger } from 'pino';
 import type { Request, Response } from 'router';
+import { underSignals } from '../../kit/aborting.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { type Clock, pause } from '../../kit/clock.ts';
 import { answerJson } from '../../kit/http-bodies.ts';
@@ -67,19 +68,20 @@ export class Answering {
     if (failure?.kind === 'cut') response.destroy();
     if (failure && failure.kind !== 'late') throw requestedError(failure, response);
     const body = await bodyOf(route, request);
-    const gone = new AbortController();
-    response.once('close', () => gone.abort());
-    const signal = AbortSignal.any([gone.signal, stopping]);
-    const answer = await route.handle({
-      caller,
-      params: request.params as Readonly<Record<string, string>>,
-      query: queryOf(request),
-      body,
-      path: pathOf(request),
-      signal,
+    return underSignals([stopping], async (ending) => {
+      response.once('close', () => ending.abort());
+      const { signal } = ending;
+      const answer = await route.handle({
+        caller,
+        params: request.params as Readonly<Record<string, string>>,
+        query: queryOf(request),
+        body,
+        path: pathOf(request),
+        signal,
+      });
+      if (failure) await pause(this.#parts.clock, failure.delay, signal);
+      return answer;
     });
-    if (failure) await pause(this.#parts.clock, failure.delay, signal);
-    return answer;
   }
 
   /** Logs an unexpected error of the sandbox. To the client it looks like a failure of the service. */
