@@ -91,27 +91,6 @@ const unauthenticated: SubscriptionWarning = {
     'its deliveries from forged ones. Set enable_signed_webhooks to true.',
 };
 
-interface Written {
-  readonly subscription: Subscription;
-  /** Whether signing was turned on, so that the answer should contain a secret. */
-  readonly awaitsSecret: boolean;
-  readonly secretFile: string | undefined;
-  /** The wall clock's time in milliseconds, for expired secrets. */
-  readonly now: number;
-}
-
-/** Warnings about an answer without a secret: the platform should have issued one, or did so before. */
-export function missingSecret({
-  subscription,
-  awaitsSecret,
-  secretFile,
-  now,
-}: Written): readonly SubscriptionWarning[] {
-  return awaitsSecret
-    ? [notIssued(subscription, secretFile, now)]
-    : missingInFile(subscription, secretFile, now);
-}
-
 /** Warns if the file has no secret for a signed subscription: somebody else got it, or it was lost with an answer. */
 export function missingInFile(
   { id, signing_enabled: isSigned }: Subscription,
@@ -129,8 +108,15 @@ export function missingInFile(
   return [warning];
 }
 
-/** Another client may have turned signing on at the same moment, received the secret and put it into the same file. */
-function notIssued({ id }: Subscription, file: string | undefined, now: number): SubscriptionWarning {
+/**
+ * Warns that turning signing on issued no secret. Another client may have turned it on at the same moment, received the
+ * secret and put it into the same file.
+ */
+export function notIssued(
+  { id }: Subscription,
+  file: string | undefined,
+  now: number,
+): readonly SubscriptionWarning[] {
   const mayBeThere = file !== undefined && mayHoldSecretOf(file, id, now);
   const message =
     'The platform should have returned a signing secret in its answer, but the answer has none. ' +
@@ -138,5 +124,5 @@ function notIssued({ id }: Subscription, file: string | undefined, now: number):
       ? `The file ${file} has one that may be it, if another client turned signing on at the same moment. If deliveries do ` +
         'not verify with it, rotate the secret with subscriptions.rotateSecret.'
       : 'Rotate the secret with subscriptions.rotateSecret.');
-  return { code: 'secret_missing', message };
+  return [{ code: 'secret_missing', message }];
 }

@@ -4,7 +4,7 @@ import type { Connection } from '../requests/connection.ts';
 import { inShape } from '../requests/shapes.ts';
 import type { IssuedSecret } from '../secrets/issued-secret.ts';
 import { type SecretOptions, type SecretToKeep, keepingSecret } from '../secrets/keep-secret.ts';
-import { type SubscriptionWarning, missingInFile, missingSecret, warningsOf } from './checks.ts';
+import { type SubscriptionWarning, missingInFile, notIssued, warningsOf } from './checks.ts';
 import type { SubscriptionPatch, UpdateOptions, WholeSubscription } from './fields.ts';
 import { Handover, KeyedMutex } from './handover.ts';
 import { differenceOf, wholeWith } from './merge.ts';
@@ -179,12 +179,11 @@ export class SubscriptionWriter {
       read: ({ status, body }, isCarriedOut) =>
         inShape(subscriptionShape, body, { ...request, isCarriedOut }, status) as Subscription,
     });
+    const missing = awaitsSecret ? notIssued : missingInFile;
     const warnings = [
       ...warningsOf(given, whole),
       ...notStored(whole, subscription),
-      ...(secret === undefined
-        ? missingSecret({ subscription, awaitsSecret, secretFile: options.secretFile, now: this.#now })
-        : []),
+      ...(secret === undefined ? missing(subscription, options.secretFile, this.#now) : []),
     ];
     this.#report(operation, subscription.id, warnings);
     return { subscription, secret, warnings };
