@@ -7,7 +7,7 @@ import { pathPart } from '../requests/address.ts';
 import type { CallOptions } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
-import { listOf } from '../requests/shapes.ts';
+import { listOf, unset } from '../requests/shapes.ts';
 import { type Subscription, subscriptionShape } from './subscription.ts';
 
 export const rootPath = '/v1/public/webhook/subscription';
@@ -16,7 +16,7 @@ const listPath = `${rootPath}s`;
 const listShape = z.looseObject({
   data: listOf(subscriptionShape),
   next_page_token: pageToken,
-  total_count: z.number().nullish(),
+  total_count: unset(z.number()),
 });
 
 export function pathOf(id: string, operation: string): string {
@@ -48,5 +48,5 @@ export async function countSubscriptions(
   { signal }: CallOptions,
 ): Promise<number | undefined> {
   const request = { operation, method: 'GET', path: listPath, query: pageQuery(1), signal } as const;
-  return (await connection.send(request, listShape)).total_count ?? undefined;
+  return (await connection.send(request, listShape)).total_count;
 }

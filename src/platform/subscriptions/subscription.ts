@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type OpenEnumeration, listOf, recordOf, unset } from '../requests/shapes.ts';
+import { type OpenEnumeration, listOf, recordOf, unset, withDefault } from '../requests/shapes.ts';
 
 /** How failed attempts are retried (platform document, WebhookSubscription). */
 export interface SubscriptionRetryPolicy {
@@ -50,10 +50,7 @@ export const subscriptionShape = z.looseObject({
   name: z.string(),
   url: z.string(),
   // The document doesn't require any events, and one subscription without them must not hide all others of a list.
-  events: texts
-    .nullable()
-    .default([])
-    .transform((events) => events ?? []),
+  events: withDefault(texts, []),
   active: z.boolean(),
   signing_enabled: z.boolean(),
   organization_id: unset(z.string()),
