@@ -93,14 +93,15 @@ async function standIn(flags: SandboxFlags): Promise<void> {
 
 /** @param adversary the seed of both the calls and the trouble, which depends on the calls' ids */
 function optionsOf(flags: SandboxFlags, adversary: string | undefined): SandboxOptions {
-  const { port, database, seed, speed, scheme } = flags;
+  const { port = usualPort, database, seed, speed, scheme } = flags;
   return {
-    port: port ?? usualPort,
-    ...(database !== undefined && { database }),
-    ...(seed !== undefined && { seed: readSeedFile(seed) }),
-    ...(speed !== undefined && { speed }),
-    ...(adversary !== undefined && { callSeed: adversary, adversary: { seed: adversary } }),
-    ...(scheme !== undefined && { scheme }),
+    port,
+    database,
+    seed: seed === undefined ? undefined : readSeedFile(seed),
+    speed,
+    scheme,
+    callSeed: adversary,
+    adversary: adversary !== undefined && { seed: adversary },
   };
 }
 

@@ -76,7 +76,6 @@ export class Answering {
         params: request.params as Readonly<Record<string, string>>,
         query: queryOf(request),
         body,
-        path: pathOf(request),
         signal,
       });
       if (failure) await pause(this.#parts.clock, failure.delay, signal);

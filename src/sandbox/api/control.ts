@@ -3,7 +3,7 @@ import { RingbackError } from '../../errors/errors.ts';
 import type { CallPlan } from '../calls/call-plan.ts';
 import type { CallSimulator } from '../calls/simulator.ts';
 import type { ToolCaller } from '../custom-tools/tool-caller.ts';
-import type { Attempts } from '../delivery/attempts.ts';
+import { type Attempts, attemptQuerySchema } from '../delivery/attempts.ts';
 import type { Outbox } from '../delivery/outbox.ts';
 import type { Failures } from '../failures.ts';
 import type { Caller } from '../model.ts';
@@ -21,8 +21,6 @@ export interface ControlParts {
 }
 
 const object = z.record(z.string(), z.unknown(), 'Should be an object');
-const oneText = z.string('Should be given once').optional();
-const attemptQuery = z.strictObject({ callId: oneText, traceId: oneText, subscriptionId: oneText });
 const failureSchema = z.strictObject(
   { operation: z.string('Should be text'), count: z.number('Should be a number'), how: object.optional() },
   'Should be an object',
@@ -54,7 +52,7 @@ async function playCall({ body, caller }: ApiRequest, { calls }: ControlParts): 
 }
 
 function listAttempts({ query, caller }: ApiRequest, { attempts, subscriptions }: ControlParts): ApiAnswer {
-  const wanted = validated(attemptQuery, query, 'query');
+  const wanted = validated(attemptQuerySchema, query, 'query', 'Should be ');
   return { status: 200, body: { attempts: attempts.list(wanted).filter(ownedBy(caller, subscriptions)) } };
 }
 

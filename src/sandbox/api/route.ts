@@ -11,7 +11,6 @@ export interface ApiRequest {
   readonly query: Readonly<Record<string, string | readonly string[]>>;
   /** Undefined without a body. For an upload, the file. */
   readonly body: unknown;
-  readonly path: string;
   /** Aborted when the client leaves or the sandbox stops. */
   readonly signal: AbortSignal;
 }

@@ -14,7 +14,7 @@ const tables = `
 export class PlayedCalls {
   readonly #writes: BatchedWrites;
   readonly #insert: Statement<[number, string, string, string]>;
-  readonly #find: Statement<[string], { readonly organization_id: string; readonly truth: string }>;
+  readonly #find: Statement<[string], string>;
   #lastNumber: number;
 
   constructor(database: Database, writes: BatchedWrites) {
@@ -22,7 +22,7 @@ export class PlayedCalls {
     const { connection } = database;
     this.#writes = writes;
     this.#insert = connection.prepare('insert into calls values (?, ?, ?, ?)');
-    this.#find = connection.prepare('select organization_id, truth from calls where call_id = ?');
+    this.#find = connection.prepare<[string], string>('select truth from calls where call_id = ?').pluck();
     this.#lastNumber = Number(connection.prepare('select max(number) from calls').pluck().get() ?? 0);
   }
 
@@ -38,21 +38,13 @@ export class PlayedCalls {
 
   /** A call of the organization; undefined for an unknown id and for another organization's call. */
   find(organizationId: string, callId: string): PlayedCall | undefined {
-    const row = this.#row(callId);
-    return row?.organization_id === organizationId ? (JSON.parse(row.truth) as PlayedCall) : undefined;
+    const call = this.get(callId);
+    return call?.organizationId === organizationId ? call : undefined;
   }
 
   get(callId: string): PlayedCall | undefined {
-    const row = this.#row(callId);
-    return row && (JSON.parse(row.truth) as PlayedCall);
-  }
-
-  has(callId: string): boolean {
-    return this.#row(callId) !== undefined;
-  }
-
-  #row(callId: string) {
     this.#writes.flush();
-    return this.#find.get(callId);
+    const truth = this.#find.get(callId);
+    return truth === undefined ? undefined : (JSON.parse(truth) as PlayedCall);
   }
 }

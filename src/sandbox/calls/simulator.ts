@@ -93,7 +93,7 @@ export class CallSimulator {
     const { requireStarted, played, callSeed, clock, speed, engine } = this.#parts;
     requireStarted(`${method}()`);
     const parsed = parseStrictly(callPlanSchema, plan, method, 'plan');
-    if (parsed.callId !== undefined && played.has(parsed.callId))
+    if (parsed.callId !== undefined && played.get(parsed.callId))
       throw planInvalid(method, 'callId', 'the id of a new call', 'that of a call played before');
     const number = played.nextNumber();
     const agent = this.#agentOf(parsed, number, method);

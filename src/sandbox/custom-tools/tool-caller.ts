@@ -54,9 +54,8 @@ export class ToolCaller {
   /** Calls a tool of any organization, or of the given one. @throws RingbackError `tool_unregistered` */
   async call({ agentId, toolId, args }: ToolCall, organizationId?: string): Promise<ToolRun> {
     const { tenants, customTools } = this.#parts;
-    const agent = tenants.findAgent(agentId);
-    const owner = { organizationId: organizationId ?? agent?.organizationId ?? '', agentId };
-    const tool = agent?.organizationId === owner.organizationId ? customTools.find(owner, toolId) : undefined;
+    const owner = organizationId ?? tenants.findAgent(agentId)?.organizationId ?? '';
+    const tool = customTools.find({ organizationId: owner, agentId }, toolId);
     if (!tool) throw ringbackError('tool_unregistered', { agentId, toolId });
     return this.#run(tool, args);
   }

@@ -25,7 +25,8 @@ export interface AttemptQuery {
   readonly subscriptionId?: string | undefined;
 }
 
-const querySchema = z.strictObject({
+/** @internal */
+export const attemptQuerySchema = z.strictObject({
   callId: z.string('the id of a call').optional(),
   traceId: z.string('the trace id of an event').optional(),
   subscriptionId: z.string('the id of a subscription').optional(),
@@ -60,7 +61,7 @@ export class Attempts {
    * @example sandbox.attempts.list({ callId: 'call_42' }).map(({ number, status }) => [number, status]);
    */
   list(query: AttemptQuery = {}): readonly Attempt[] {
-    const { callId, traceId, subscriptionId } = parseStrictly(querySchema, query, 'attempts.list');
+    const { callId, traceId, subscriptionId } = parseStrictly(attemptQuerySchema, query, 'attempts.list');
     if (!this.#database.connection.open)
       throw ringbackError('sandbox_not_running', { method: 'attempts.list()' });
     this.#writes.flush();
