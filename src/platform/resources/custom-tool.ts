@@ -37,7 +37,12 @@ export interface ToolApi {
 /** A custom tool to register: what `defineTool(…).registration(…)` returns, or the same by hand. */
 export interface NewCustomTool {
   readonly openai_tool: ToolFunction;
-  readonly additional_tool_info: { readonly tool_type: 'custom'; readonly api: ToolApi };
+  readonly additional_tool_info: {
+    readonly tool_type: 'custom';
+    readonly api: ToolApi;
+    /** The document mentions other tool-specific details, and shows none. */
+    readonly [detail: string]: unknown;
+  };
   readonly tool_id?: string | undefined;
   readonly tool_start_message?: string | undefined;
   readonly tool_delayed_message?: string | undefined;
@@ -84,7 +89,7 @@ export const newToolSchema = z.strictObject({
       additionalProperties: z.boolean('true or false').optional(),
     }),
   }),
-  additional_tool_info: z.strictObject({
+  additional_tool_info: z.looseObject({
     tool_type: z.literal('custom', "'custom'"),
     api: z.strictObject({
       endpoint: text.regex(/^https?:\/\//, 'a URL that begins with https:// (or http://)'),
