@@ -32,7 +32,13 @@ app.get('/counts', async (context) => context.json(await receiver.counts()));
 
 await receiver.start();
 const server = serve(
-  { fetch: app.fetch, hostname: '127.0.0.1', port: Number(process.env['PORT'] ?? 8080) },
+  {
+    fetch: app.fetch,
+    hostname: '127.0.0.1',
+    port: Number(process.env['PORT'] ?? 8080),
+    // Longer than a proxy in front keeps an idle connection: it might send a delivery on one that is just being closed.
+    serverOptions: { keepAliveTimeout: 75_000 },
+  },
   (address) => {
     process.stdout.write(`${JSON.stringify({ event: 'listening', address })}\n`);
   },

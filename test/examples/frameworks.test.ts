@@ -38,8 +38,10 @@ describe.each(examples)('the example $name', ({ program, echoes }) => {
   it('takes a long transcript through its proxy, handles it, and ends cleanly', async () => {
     const { app, base } = await startApp(program);
     await handlesTranscript(app, base);
-    const counts: unknown = await (await fetch(`${base}/counts`)).json();
-    expect(counts).toMatchObject({ events: { new: 0, open: 0, done: 1 } });
+    const counts = await fetch(`${base}/counts`);
+    expect(await counts.json()).toMatchObject({ events: { new: 0, open: 0, done: 1 } });
+    // In seconds: nginx keeps idle connections for 60, and the app must not close one that a delivery is being sent on.
+    expect(Number(/timeout=(\d+)/.exec(counts.headers.get('keep-alive') ?? '')?.[1])).toBeGreaterThan(60);
     if (echoes) {
       const posted = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"a":1}' };
       expect(await (await fetch(`${base}/echo`, posted)).json()).toEqual({ a: 1 });
