@@ -6,7 +6,13 @@ const kept = globalThis as { receiver?: Promise<Receiver> };
 
 /** The receiver, once it has started. */
 export function started(): Promise<Receiver> {
-  return (kept.receiver ??= start());
+  return (kept.receiver ??= start().catch(end));
+}
+
+/** Without this, Next would go on and answer every request with 500, even once a database that was down is back. */
+function end(error: unknown): never {
+  console.error(error);
+  process.exit(1);
 }
 
 async function start(): Promise<Receiver> {

@@ -107,6 +107,14 @@ it('the example next takes a long transcript through its proxy, and without serv
   expect(await server.stop()).toBe(0);
 });
 
+it('the example next ends when its receiver can not start', async () => {
+  const server = start([next, 'start', '--port', '0', '--hostname', '127.0.0.1'], project.folder, {
+    DATABASE: './missing/inbox.db',
+  });
+  expect(await server.ended()).toBe(1);
+  expect(server.text()).toContain('database_unreadable');
+});
+
 it('the example next does as a standalone output too, and without serverExternalPackages that says what to set', async () => {
   const { server, base } = await startStandalone();
   await handlesTranscript(server, base);
