@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 
 /**
  * Any code point, also half of a surrogate pair. The unit `binary` of fast-check is about the same, but takes more than
