@@ -1,4 +1,5 @@
 /** The receiver with its handlers. */
+import { inspect } from 'node:util';
 import { type Receiver, createReceiver } from 'ringback';
 
 /** Next may load this file several times in one process, and a process has one receiver. */
@@ -11,7 +12,7 @@ export function started(): Promise<Receiver> {
 
 /** Without this, Next would go on and answer every request with 500, even once a database that was down is back. */
 function end(error: unknown): never {
-  console.error(error);
+  process.stderr.write(`${inspect(error)}\n`);
   process.exit(1);
 }
 
