@@ -156,6 +156,14 @@ test('a connection to Postgres that ends as it is made fails what it is for, and
   expect(pool.totalCount).toBe(0);
 });
 
+test('a connection to a database that can only be read, as one made during a failover, is not used again', async () => {
+  const { store, clients } = await openedOnPool();
+  await record(store, eventOf('a'));
+  for (const client of clients) await client.query('set default_transaction_read_only = on');
+  await expect(store.claimEvents(10)).rejects.toMatchObject({ code: 'database_unreachable' });
+  await expect.poll(() => store.claimEvents(10).catch(() => [])).toMatchObject([{ traceId: 'a' }]);
+});
+
 describe('a transaction on Postgres that waits for another, which waits for it', () => {
   test('is made again when the database has ended it', { tags: 'long' }, async () => {
     const { store, pool, schema } = await opened();

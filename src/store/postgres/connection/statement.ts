@@ -117,6 +117,11 @@ export function isConflict(error: unknown): boolean {
   return ['40P01', '40001'].includes(codeOf(error));
 }
 
+/** Whether the database on this connection can only be read, as a standby can. */
+export function isReadOnly(error: unknown): error is Error {
+  return codeOf(error) === '25006';
+}
+
 /** Whether the wait for a lock timed out. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';

@@ -4,6 +4,7 @@ import { inTime } from '../../../kit/clock.ts';
 import { type Begun, type OutcomeSource, commitOutcomeOf } from './in-doubt.ts';
 import { withReason } from './opening-cause.ts';
 import type { TakenConnection } from './pool.ts';
+import { isReadOnly } from './statement.ts';
 import type { Backend } from './unanswered.ts';
 
 /** How long ROLLBACK may wait for a statement that still runs, in milliseconds, before its backend is terminated. */
@@ -107,7 +108,9 @@ export class TransactionAttempt {
       broken = cause;
       return { result, doubt: { begun, cause } };
     } catch (error) {
-      broken = await this.#rolledBack(client);
+      // A connection made just after a failover may lead to the former primary, now a standby, as its host's name did. If
+      // it were used again, nothing would be claimed or settled as long as it lasts, while deliveries go on elsewhere.
+      broken = (await this.#rolledBack(client)) ?? (isReadOnly(error) ? error : undefined);
       throw withReason(error, connection.lostBy);
     } finally {
       broken ??= connection.lostBy;
