@@ -228,6 +228,10 @@ test.each([
   'postgres://user:hush@',
   'postgres://user:hush@host:5432,standby:5432/app',
   'postgres://user:hu@/sh@host/app',
+  'postgres://user:/hush@host/app',
+  'postgres://user:12/hush@host/app',
+  'postgres://user:12#hush@host/app',
+  'postgres://user:12?hush@host/app',
 ])('the URL %s is refused, and its credentials are not shown', (database) => {
   const make = () => createReceiver({ secrets: secret, database });
   expect(make).toThrow('a postgres:// URL');

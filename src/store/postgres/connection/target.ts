@@ -47,9 +47,8 @@ export function isSchemaName(text: unknown): text is string {
 /** The target that a URL such as `postgres://user@host/app?schema=ringback` names, or undefined if it names none. */
 export function readTarget(text: string): PostgresTarget | undefined {
   const url = withHost(text);
-  if (!isPostgresUrl(url) || !URL.canParse(url)) return undefined;
-  const parsed = new URL(url);
-  if ([...parsed.searchParams.keys()].some(isMisspelledSchema)) return undefined;
+  const parsed = isPostgresUrl(url) ? urlIn(url) : undefined;
+  if (!parsed || [...parsed.searchParams.keys()].some(isMisspelledSchema)) return undefined;
   const schema = parsed.searchParams.get(schemaParameter) ?? defaultSchema;
   if (!isSchemaName(schema)) return undefined;
   if (!parsed.searchParams.has(schemaParameter)) return { connectionString: url, pool: undefined, schema };
@@ -60,13 +59,25 @@ export function readTarget(text: string): PostgresTarget | undefined {
 /** Why a Postgres URL is invalid, without its user, password and host. Undefined for other values. */
 export function wrongTarget(text: unknown): string | undefined {
   if (typeof text !== 'string' || !isPostgresUrl(text)) return undefined;
-  const url = withHost(text);
-  if (!URL.canParse(url))
+  const parsed = urlIn(withHost(text));
+  if (!parsed)
     return "a postgres:// URL that can't be read: it has several hosts, its port is no number, or a character of the user or the password, such as '#', '/' or '?', is not percent-encoded";
-  const misspelled = [...new URL(url).searchParams.keys()].find(isMisspelledSchema);
+  const misspelled = [...parsed.searchParams.keys()].find(isMisspelledSchema);
   return misspelled === undefined
     ? 'a postgres:// URL with a schema that has other characters than lower-case letters, digits and _, begins with pg_, or is too long'
     : `a postgres:// URL with the parameter ${JSON.stringify(misspelled)}, where "${schemaParameter}" is meant`;
+}
+
+/**
+ * The parts of a URL; undefined if it can't be read, or if its user and password end too early: an `@` after them is the
+ * one that should end them. In `postgres://user:12/rest@host/app`, the host would be `user`, and the rest of the password
+ * a part of the database's name, which errors and log lines show.
+ */
+function urlIn(text: string): URL | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const parsed = new URL(text);
+  const { pathname, hash, searchParams } = parsed;
+  return [pathname, hash, ...searchParams.keys()].some((part) => part.includes('@')) ? undefined : parsed;
 }
 
 /** The usual form for a Unix socket, `postgres://user@/app?host=/socket`, is a URL only with a host, which is not used. */
