@@ -45,6 +45,22 @@ describe('events in Postgres', () => {
     });
   });
 
+  test('are found although very many numbers lie between them, of duplicates and of removed events', async () => {
+    const { store, session } = await openedPostgres();
+    await record(store, eventOf('old', { eventName: 'Old.Event' }));
+    await session.query("select setval('ringback.sequences', 1000000000000)");
+    await record(store, eventOf('new'));
+    const { events } = await store.events.list({ eventName: 'Old.Event' }, { limit: 2 });
+    expect(tracesOf(events)).toEqual(['old']);
+    const { calls } = await store.calls.list({ agentId: 'none', limit: 2 });
+    expect(calls).toEqual([]);
+    const last = await store.events.lastSequence();
+    const first = await store.events.stretch({ eventName: 'CallHandler.CallEnded' }, 0, last);
+    expect(first).toEqual({ events: [], reached: last - 1 });
+    const second = await store.events.stretch({ eventName: 'CallHandler.CallEnded' }, first.reached, last);
+    expect(second).toMatchObject({ events: [{ traceId: 'new' }], reached: last });
+  });
+
   test('of one trace id are two if one has it in its body; the one that is not done is shown', async () => {
     const { store } = await openedPostgres();
     const same = (identity: string, eventName: string) => eventOf('same', { identity, eventName });

@@ -2,6 +2,7 @@ import { type Found, type SearchRange, foundIn, windowOf } from '../../shared/ev
 import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
+import { oneRow } from '../connection/transaction.ts';
 import { eventState, isOpen } from './event-state.ts';
 
 /** How many sequences one look goes through at most: a filter with few matches must not time out. */
@@ -40,10 +41,36 @@ export async function findEvents(session: Session, filter: EventFilter, range: S
          ${order} limit $3`,
     values,
   );
-  return foundIn(
+  return foundOf(
+    session,
+    range,
     looked,
     rows.map(({ sequence }) => sequence),
   );
+}
+
+/**
+ * The result of one look at a part of a range. If it found nothing, the next one begins at an event: in between may be
+ * millions of numbers that duplicates were given, or events that are removed, and going through these takes minutes.
+ */
+export async function foundOf(
+  session: Session,
+  range: SearchRange,
+  looked: SearchRange,
+  sequences: readonly Sequence[],
+): Promise<Found> {
+  const found = foundIn(looked, sequences);
+  const { from, to, latestFirst } = range;
+  if (sequences.length > 0 || found.reached === (latestFirst ? from : to)) return found;
+  const { next } = await oneRow<{ next: Sequence | null }>(
+    session,
+    latestFirst
+      ? 'select max(sequence) as next from ringback.events where sequence < $1'
+      : 'select min(sequence) as next from ringback.events where sequence > $1',
+    [found.reached],
+  );
+  const reached = latestFirst ? Math.max(from, (next ?? 0) + 1) : Math.min(to, (next ?? Infinity) - 1);
+  return { sequences, reached };
 }
 
 /** SQL: the few events among which a filter's matches are. */

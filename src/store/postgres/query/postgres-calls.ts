@@ -10,7 +10,7 @@ import {
 } from '../../shared/call-rows.ts';
 import { numberIn } from '../../shared/cursor.ts';
 import { type KeptJoinRow, keptJoinOf } from '../../shared/join-progress.ts';
-import { type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts';
+import { type SearchRange, windowOf } from '../../shared/event-rows.ts';
 import type { CallFilter, CallStore } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
@@ -18,6 +18,7 @@ import type { Transaction } from '../connection/transaction.ts';
 import { holdsRun } from '../work/holding.ts';
 import { lookBack, noteSeen } from '../work/joins.ts';
 import { claimOnEvent } from '../../shared/claimed-work.ts';
+import { foundOf } from './event-search.ts';
 import { firstSequenceSince, lastSequence } from './kept-events.ts';
 
 /** How many calls one look computes at most: their events are in memory together. */
@@ -52,7 +53,8 @@ export function callsOn(session: Session): CallStore {
       const lowest = since === undefined ? 1 : ((await firstSequenceSince(session, since)) ?? Infinity);
       while (to >= lowest && found.length < wanted) {
         filter.signal?.throwIfAborted();
-        const look = windowOf({ from: lowest, to, limit: callsAtOnce, latestFirst: true }, eventsAtOnce);
+        const range = { from: lowest, to, limit: callsAtOnce, latestFirst: true };
+        const look = windowOf(range, eventsAtOnce);
         const firsts = await firstEvents(session, filter, look);
         const events = await eventsOfAll(
           session,
@@ -62,7 +64,9 @@ export function callsOn(session: Session): CallStore {
           const call = callRecordOf(callId, events.get(callId) ?? []);
           if (matchesCall(call, filter)) found.push({ sequence, call });
         }
-        const { reached } = foundIn(
+        const { reached } = await foundOf(
+          session,
+          range,
           look,
           firsts.map(({ sequence }) => sequence),
         );
