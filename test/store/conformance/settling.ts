@@ -58,6 +58,15 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
       });
     });
 
+    test('a failed attempt may have taken a month', async () => {
+      const store = await opened();
+      const failure = { ...failureOf('m'), duration: 31 * 86_400_000 };
+      const run = await claimedRun(store, eventOf('a'));
+      expect(await store.settle(run, endOf(dead, { failure }))).toBe('settled');
+      const { duration } = failure;
+      expect((await store.events.get('a'))?.runs).toMatchObject([{ failures: [{ duration }] }]);
+    });
+
     test(
       'beyond a thousand groups of failures, those go that no run has failed in last',
       { tags: 'long' },

@@ -189,7 +189,7 @@ export const workTables = `
     number   integer not null,
     attempt  integer not null,
     at       bigint not null,
-    duration integer not null,
+    duration bigint not null,
     outcome  text not null check (outcome in ('retry', 'dead')),
     cause    text not null,
     location text,
