@@ -88,6 +88,11 @@ test('what was claimed behind an uncertain recording goes behind what was record
   expect(await claimed).toEqual([]);
   await store.keepAlive();
   expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }, { traceId: 'b' }]);
+  // What it has claimed now, it keeps when another recording is lost.
+  loseNextAnswer(pool).lose();
+  await expect(store.record(eventOf('c'), true).written).rejects.toThrow('the connection is lost');
+  await store.keepAlive();
+  expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'c' }]);
 });
 
 /** Has the answer to the next statement outside of a transaction lost. */
