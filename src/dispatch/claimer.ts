@@ -3,7 +3,7 @@ import { messageOf } from '../kit/error-text.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { Store } from '../store/store.ts';
 import { heartbeatInterval, storePause } from '../store/timeouts.ts';
-import { DueTimer } from './due-timer.ts';
+import { DueRuns } from './due-runs.ts';
 import type { HandlerLanes } from './lanes.ts';
 import type { Loop } from './in-flight.ts';
 import type { Placer } from './placer.ts';
@@ -31,7 +31,7 @@ interface ClaimerParts {
  */
 export class Claimer {
   readonly #parts: ClaimerParts;
-  readonly #dueTimer: DueTimer;
+  readonly #dueRuns: DueRuns;
   /** Whether the inbox may hold more than was claimed. */
   #mayBeMore = false;
   /** Lanes that were crowded when their due runs were claimed, so that some may be left in the inbox. */
@@ -46,7 +46,7 @@ export class Claimer {
 
   constructor(parts: ClaimerParts) {
     this.#parts = parts;
-    this.#dueTimer = new DueTimer(parts.store, parts.clock, heartbeatInterval);
+    this.#dueRuns = new DueRuns(parts.store, parts.clock, heartbeatInterval);
   }
 
   start(): void {
@@ -57,7 +57,7 @@ export class Claimer {
   /** From now on nothing is claimed. */
   stop(): void {
     this.#isRunning = false;
-    this.#dueTimer.cancel();
+    this.#dueRuns.cancelTimer();
   }
 
   /** Looks for work, until nothing is found or there is no room. */
@@ -70,7 +70,7 @@ export class Claimer {
 
   /** Looks for work, also for runs that could not be claimed a moment ago. */
   lookAnew(): void {
-    this.#dueTimer.forgetUnclaimable();
+    this.#dueRuns.forgetUnclaimable();
     this.look();
   }
 
@@ -108,7 +108,7 @@ export class Claimer {
         if (await this.#claim()) this.#mustLookAgain = true;
       }
       await this.#setTimer();
-      if (!this.#isRunning) this.#dueTimer.cancel();
+      if (!this.#isRunning) this.#dueRuns.cancelTimer();
     } catch (error) {
       telemetry.report('dispatch_failed', { cause: messageOf(error) });
       clock.after(storePause, () => this.look());
@@ -126,7 +126,7 @@ export class Claimer {
   async #claim(): Promise<boolean> {
     const { placer } = this.#parts;
     await placer.requeued();
-    this.#dueTimer.lookBegins();
+    this.#dueRuns.lookBegins();
     for (const lanes of this.#unpaused) await this.#claimDue(lanes);
     await placer.requeued();
     return this.#claimNew();
@@ -143,7 +143,7 @@ export class Claimer {
     const open = this.#unpaused.filter(({ isHalfEmpty }) => hasRoom && isHalfEmpty);
     this.#leftOut = new Set(this.#unpaused.filter((lanes) => !open.includes(lanes)));
     const waiting = open.map(({ handler }) => handler.name);
-    await this.#dueTimer.set(waiting, () => this.look());
+    await this.#dueRuns.setTimer(waiting, () => this.look());
   }
 
   async #claimDue(lanes: HandlerLanes): Promise<void> {
@@ -153,18 +153,15 @@ export class Claimer {
     if (isCrowded) this.#leftForCrowded.add(lanes);
     else this.#leftForCrowded.delete(lanes);
     if (room === 0 || !placer.hasRoom()) return;
-    const looking = { handler, isCrowded, round: this.#dueTimer.round };
-    if (!(await this.#dueTimer.isDue(looking))) return;
-    const without = isCrowded ? lanes.calls : [];
-    const selection = {
+    if (!(await this.#dueRuns.isDue(handler, isCrowded))) return;
+    const claimed = await store.claimRuns(handler, {
       limit: room,
       bytes: lanes.freeBytes,
       now: clock.now(),
-      without,
+      without: isCrowded ? lanes.calls : [],
       isOneACall: isCrowded,
-    };
-    const claimed = await store.claimRuns(handler, selection);
-    this.#dueTimer.noteClaimed(looking, claimed.length);
+    });
+    this.#dueRuns.noteClaimed(handler, isCrowded, claimed.length);
     await placer.afterAnswers(...claimed.map((run) => () => placer.placeRun(lanes, run)));
   }
 
@@ -181,7 +178,7 @@ export class Claimer {
     await placer.afterAnswers(...claimed.map((event) => () => placer.placeEvent(event)));
     this.#mayBeMore = claimed.length > 0;
     // Runs that wait for these events may now be claimed.
-    if (this.#mayBeMore) this.#dueTimer.forgetUnclaimable();
+    if (this.#mayBeMore) this.#dueRuns.forgetUnclaimable();
     return this.mayClaimMore();
   }
 

@@ -2,30 +2,22 @@ import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Handler } from './handler.ts';
 
-/** A look for due runs of a handler. */
-interface Looking {
-  readonly handler: Pick<Handler, 'name' | 'order'>;
-  /** Whether runs of calls that have lanes were left out. */
-  readonly isCrowded: boolean;
-  /** The value of `round` when the look began. */
-  readonly round: number;
-}
-
-/** Lets the dispatcher look for work when the next stored run is due: one timer, however many runs wait. */
-export class DueTimer {
+/**
+ * When stored runs are due: whether a handler has one now, and a timer for the next, one for all handlers. Remembers
+ * which due runs could not be claimed. `isCrowded` says that runs of calls that have lanes here are left out.
+ */
+export class DueRuns {
   readonly #store: Pick<Store, 'nextDue'>;
   readonly #clock: Clock;
-  /**
-   * Handlers whose due runs could not be claimed, and when: another process works on their calls, or other runs come
-   * first. `isCrowded`: runs of calls that have lanes here were left out.
-   */
+  /** Handlers whose due runs could not be claimed, and when: another process works on their calls, or others come first. */
   readonly #unclaimable = new Map<string, { readonly at: number; readonly isCrowded: boolean }>();
   /** How long to wait before looking for such runs again, in milliseconds: without a pause this would burn the CPU. */
   readonly #pause: number;
-  #round = 0;
+  /** Whether there may be due runs that the present look has not seen. */
+  #mayHaveMissed = false;
   /** When the dispatcher last began to look for work. */
   #lookedAt = -Infinity;
-  #cancel = () => {};
+  #cancelTimer = () => {};
 
   constructor(store: Pick<Store, 'nextDue'>, clock: Clock, pause: number) {
     this.#store = store;
@@ -36,14 +28,7 @@ export class DueTimer {
   /** Called when the dispatcher begins to look for work: it will find the runs that are due by now. */
   lookBegins(): void {
     this.#lookedAt = this.#clock.now();
-  }
-
-  /** Notes whether any of the handler's due runs could be claimed. */
-  noteClaimed({ handler: { name }, isCrowded, round }: Looking, count: number): void {
-    // `forgetUnclaimable` was called since: there may be due runs that this look has not seen.
-    if (count === 0 && round !== this.#round && !isCrowded) return;
-    if (count === 0) this.#unclaimable.set(name, { at: this.#clock.now(), isCrowded });
-    else this.#unclaimable.delete(name);
+    this.#mayHaveMissed = false;
   }
 
   /**
@@ -51,7 +36,7 @@ export class DueTimer {
    * since then count: looking at the others with every delivery would read all waiting runs of a large call each time.
    * Not so with order `strict`, where runs that wait for others are not due, and the next may become due at any moment.
    */
-  async isDue({ handler: { name, order }, isCrowded }: Looking): Promise<boolean> {
+  async isDue({ name, order }: Pick<Handler, 'name' | 'order'>, isCrowded: boolean): Promise<boolean> {
     const before = this.#unclaimable.get(name);
     const now = this.#clock.now();
     const isMomentAgo = before !== undefined && now >= before.at && now - before.at < this.#pause;
@@ -59,9 +44,11 @@ export class DueTimer {
     return this.#hasDue(name, isMomentAgo && isAlike && order !== 'strict' ? before.at : undefined);
   }
 
-  /** Changes with each `forgetUnclaimable`. */
-  get round(): number {
-    return this.#round;
+  /** Notes how many of the handler's due runs could be claimed. */
+  noteClaimed({ name }: Pick<Handler, 'name'>, isCrowded: boolean, count: number): void {
+    if (count === 0 && this.#mayHaveMissed && !isCrowded) return;
+    if (count === 0) this.#unclaimable.set(name, { at: this.#clock.now(), isCrowded });
+    else this.#unclaimable.delete(name);
   }
 
   /**
@@ -69,7 +56,7 @@ export class DueTimer {
    * left out: what is new there is mostly their own requeued runs.
    */
   forgetUnclaimable(): void {
-    this.#round += 1;
+    this.#mayHaveMissed = true;
     for (const [name, { isCrowded }] of this.#unclaimable) if (!isCrowded) this.#unclaimable.delete(name);
   }
 
@@ -77,19 +64,19 @@ export class DueTimer {
    * Sets the timer for the run of these handlers that is due first. A run may become due while the inbox is asked; then
    * the dispatcher looks again at once.
    */
-  async set(handlers: readonly string[], look: () => void): Promise<void> {
-    this.#cancel();
+  async setTimer(handlers: readonly string[], look: () => void): Promise<void> {
+    this.#cancelTimer();
     const times: number[] = [];
     for (const handler of handlers) times.push(await this.#nextTime(handler));
     const now = this.#clock.now();
     if (times.some((time) => time > this.#lookedAt && time <= now)) return look();
     const next = Math.min(...times);
     // There was no room for runs that were due at the last look. Looking again without a pause would burn the CPU.
-    if (Number.isFinite(next)) this.#cancel = this.#clock.after(Math.max(1, next - now), look);
+    if (Number.isFinite(next)) this.#cancelTimer = this.#clock.after(Math.max(1, next - now), look);
   }
 
-  cancel(): void {
-    this.#cancel();
+  cancelTimer(): void {
+    this.#cancelTimer();
   }
 
   /** With `after`, only runs that are due later count. */
