@@ -38,7 +38,7 @@ export class Claimer {
   readonly #leftForCrowded = new Set<HandlerLanes>();
   /** Lanes that the timer leaves out, because they are more than half full. */
   #leftOut: ReadonlySet<HandlerLanes> = new Set();
-  /** How many events that are being recorded have a reservation: each may need a slot in every handler's lanes. */
+  /** For how many events that are being recorded room is reserved: each may need it in every handler's lanes. */
   #reserved = 0;
   #isRunning = false;
   #isLooking = false;
@@ -68,24 +68,24 @@ export class Claimer {
     this.#parts.loop.inFlight.track(this.#lookUntilDone());
   }
 
-  /** Looks for work, also for runs that could not be claimed a moment ago. */
-  lookAnew(): void {
+  /** Looks for work, also for runs that could not be claimed a moment ago. Called when there may be new due runs. */
+  wake(): void {
     this.#dueRuns.forgetUnclaimable();
     this.look();
   }
 
-  /** Reserves a slot for an event that is about to be recorded; false if there is none. */
-  reserveSlot(): boolean {
+  /** Reserves room in every handler's lanes for an event that is about to be recorded; false if there is none. */
+  reserveRoom(): boolean {
     const { placer, registry } = this.#parts;
     if (!this.#isRunning) return false;
-    const slots = this.#reserved + placer.unplaced + 1;
-    if (registry.lanes.length === 0 || !registry.lanes.every((lanes) => lanes.hasRoom(slots))) return false;
+    const runs = this.#reserved + placer.unplaced + 1;
+    if (registry.lanes.length === 0 || !registry.lanes.every((lanes) => lanes.hasRoom(runs))) return false;
     this.#reserved += 1;
     return true;
   }
 
-  /** Gives back a reserved slot: the event is being placed, or need not be. */
-  releaseSlot(): void {
+  /** Gives reserved room back: the event is being placed, or need not be. */
+  releaseRoom(): void {
     this.#reserved -= 1;
   }
 
@@ -183,7 +183,7 @@ export class Claimer {
   }
 
   /**
-   * How many events or runs may be claimed for these lanes. Slots are left for events that are being recorded, or are
+   * How many events or runs may be claimed for these lanes. Room is left for events that are being recorded, or are
    * claimed and not placed yet.
    */
   #roomIn(lanes: HandlerLanes): number {

@@ -109,7 +109,7 @@ export class Dispatcher implements Loop {
    * event also claims it, which saves a transaction and a second reading.
    */
   recordAndRun(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> {
-    const isReserved = this.#claimer.reserveSlot();
+    const isReserved = this.#claimer.reserveRoom();
     const recording = this.#parts.store.record(record, isReserved);
     void this.#placeRecorded(recording, record, event, isReserved);
     return recording.written;
@@ -133,7 +133,7 @@ export class Dispatcher implements Loop {
 
   /** Looks for work. Called when there may be new due runs in the inbox. */
   wake(): void {
-    this.#claimer.lookAnew();
+    this.#claimer.wake();
   }
 
   /** Reads at once which handlers are paused. Other processes do so with their next heartbeat. */
@@ -169,14 +169,14 @@ export class Dispatcher implements Loop {
     // was too late for the sender: the event is on disk, and the next delivery will be a duplicate.
     const found = await claimed;
     if (!found) {
-      if (isReserved) this.#claimer.releaseSlot();
+      if (isReserved) this.#claimer.releaseRoom();
       if ((await written.catch(() => 'duplicate')) !== 'new') return;
     }
     await this.#placer.afterAnswers(() => {
       // A rebuilt event says nothing about what the platform sends.
       if (source === 'delivered') this.#parts.drift.observe(event, receivedAt);
       if (!found) return this.#claimer.look();
-      this.#claimer.releaseSlot();
+      this.#claimer.releaseRoom();
       this.#placer.placeEvent(found, event);
     });
   }

@@ -5,7 +5,7 @@ import { type Run, mayBePoison } from './run.ts';
 
 /**
  * The most runs of one handler that are ready or active in memory; more wait in the inbox. It is larger than the number
- * of connections in a burst: each delivery that is being recorded reserves a slot, and an event without one must be
+ * of connections in a burst: each delivery that is being recorded reserves room, and an event without it must be
  * claimed and read again, which costs as much as everything else about it.
  */
 const maxInMemory = 1_000;
@@ -109,7 +109,7 @@ export class HandlerLanes {
   }
 
   /** How many ready runs have a slot: they could begin now, were it not for the handler's rate. */
-  get mayBeginNow(): number {
+  get readyWithSlot(): number {
     return Math.min(this.#ready.length, Math.max(0, this.handler.concurrency - this.#active));
   }
 

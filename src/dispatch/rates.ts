@@ -38,8 +38,8 @@ export class Rates {
    * Whether a run of a handler may begin now, `gap` milliseconds after the one before it. If not, `beginReady` is called
    * when one may, or to try again.
    */
-  mayBegin({ handler: { name }, mayBeginNow }: HandlerLanes, { gap }: { readonly gap: number }): boolean {
-    if (mayBeginNow === 0) return false;
+  mayBegin({ handler: { name }, readyWithSlot }: HandlerLanes, { gap }: { readonly gap: number }): boolean {
+    if (readyWithSlot === 0) return false;
     const now = this.#parts.clock.elapsed();
     const lapsed = now - Math.max(gap, minUse);
     const slots = (this.#slots.get(name) ?? []).filter((slot) => slot > lapsed);
@@ -47,7 +47,7 @@ export class Rates {
     const [next] = slots;
     if (next !== undefined && next <= now) return true;
     if (this.#waiting.has(name)) return false;
-    if (next === undefined) this.#reserve(name, gap, mayBeginNow);
+    if (next === undefined) this.#reserve(name, gap, readyWithSlot);
     else this.#wait(name, next - now);
     return false;
   }
