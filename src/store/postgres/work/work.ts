@@ -56,7 +56,7 @@
  *   `claim_events`      claims the events of a call in order of arrival
  *   `AnswersInFlight`   returns claims after the recordings in flight, whichever the database answers first
  *   `RequeueOrder`      lets a run that is requeued see the earlier one that is requeued with it
- *   dispatch            `Placer`, `CallOrder` (../../shared) and the lanes
+ *   dispatch            `Placer`, `CallOrder` (shared/call-order.ts) and the lanes
  */
 import type { HandlerTerms, RunSelection } from '../../claims.ts';
 import type { FoundEvent, FoundRun, Recorded } from '../../shared/found-work.ts';

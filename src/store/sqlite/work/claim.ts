@@ -6,7 +6,7 @@
  *   `isBehindWaiting`     lets a run that has not begun wait for earlier waiting events of its call
  *   `OpenRunsBefore`      gives a claimed event the open runs that go before it
  *   `SqliteStore`         returns claims to the dispatcher in the order of the writes
- *   dispatch              `Placer`, `CallOrder` (../../shared) and the lanes
+ *   dispatch              `Placer`, `CallOrder` (shared/call-order.ts) and the lanes
  */
 import type Database from 'better-sqlite3';
 import type { RunSelection } from '../../claims.ts';
