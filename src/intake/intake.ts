@@ -5,7 +5,7 @@ import type { Tracing } from '../kit/tracing.ts';
 import { headerOf } from '../events/names.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
-import { readBytes } from '../events/read-event.ts';
+import { type Reading, readBytes } from '../events/read-event.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import { BoundedReports, type LogEvent, type Telemetry } from '../receiver/telemetry.ts';
@@ -59,9 +59,10 @@ export class Intake {
   readonly #parts: IntakeParts;
   readonly #bodies: InflightBodies;
   readonly #rotation: RotationWatch;
-  readonly #refusals: BoundedReports;
-  /** What whoever has a copy of a delivery can cause by sending it again. */
-  readonly #copies: Readonly<Record<'duplicate' | 'quarantined' | 'traceIdDiffers', BoundedReports>>;
+  /** What anybody can cause, or whoever has a copy of a delivery, by sending it again. */
+  readonly #reports: Readonly<
+    Record<'refused' | 'duplicate' | 'quarantined' | 'traceIdDiffers', BoundedReports>
+  >;
   readonly #share: EventLoopShare;
   /** The fixes that have been logged, by reason, so that a flood for one reason leaves room for the others. */
   readonly #explained = new Map<string, Set<string>>();
@@ -73,8 +74,8 @@ export class Intake {
     this.#bodies = new InflightBodies({ limits, clock, senderOf: senderOfDelivery });
     this.#share = new EventLoopShare(parts.clock, share);
     const bounded = (event: LogEvent) => new BoundedReports(clock, telemetry, event);
-    this.#refusals = bounded('delivery_refused');
-    this.#copies = {
+    this.#reports = {
+      refused: bounded('delivery_refused'),
       duplicate: bounded('delivery_duplicate'),
       quarantined: bounded('delivery_quarantined'),
       traceIdDiffers: bounded('trace_id_differs'),
@@ -117,13 +118,12 @@ export class Intake {
   /** Logs what was only counted so far. */
   flushLog(): void {
     const { failures } = this.#parts;
-    for (const reports of [failures, this.#refusals, ...Object.values(this.#copies)]) reports.flush();
+    for (const reports of [failures, ...Object.values(this.#reports)]) reports.flush();
   }
 
   async #throughStages(inflight: InflightBody): Promise<RecordedDelivery> {
     const { delivery } = inflight;
-    const { limits, admission, authenticator, schemes, decoder, recorder, store, telemetry, clock } =
-      this.#parts;
+    const { limits, admission, authenticator, schemes, decoder, recorder, store, clock } = this.#parts;
     const receivedAt = clock.now();
     // The fix is for those who have forgotten `start`.
     if (this.state === 'unstarted') throw refusal('unavailable', 'not_open');
@@ -151,20 +151,22 @@ export class Intake {
     // Awaited only for a large body: a small one is recorded in the same turn as the check for overload.
     const reading = read instanceof Promise ? await read : read;
     if (reading.ok && reading.traceIdDiffers)
-      this.#copies.traceIdDiffers.add({}, { traceId: reading.event.traceId });
+      this.#reports.traceIdDiffers.add({}, { traceId: reading.event.traceId });
     const received = { bytes, headers, receivedAt, isIdSigned };
     const recorded = await recorder.record(reading, received);
     this.#rotation.verified();
-    const { status, traceId, quarantineId } = recorded;
-    if (status === 'accepted') {
-      telemetry.report('delivery_accepted', { traceId, secret });
-      const pinning = schemes.pin(scheme);
-      if (pinning) await pinning;
-    } else {
-      const reason = reading.ok ? undefined : reading.reason;
-      this.#copies[status].add({}, { traceId, secret, reason, quarantineId });
-    }
+    this.#report(recorded, reading, secret);
+    const pinning = recorded.status === 'accepted' ? schemes.pin(scheme) : undefined;
+    if (pinning) await pinning;
     return recorded;
+  }
+
+  /** Logs what became of an authentic delivery. `secret` is the fingerprint of the one that signed it. */
+  #report(recorded: RecordedDelivery, reading: Reading, secret: string | undefined): void {
+    const { status, traceId, quarantineId } = recorded;
+    if (status === 'accepted') return this.#parts.telemetry.report('delivery_accepted', { traceId, secret });
+    const reason = reading.ok ? undefined : reading.reason;
+    this.#reports[status].add({}, { traceId, secret, reason, quarantineId });
   }
 
   /**
@@ -198,7 +200,7 @@ export class Intake {
     }
     const { code, reason, fix, quarantineId } = problem;
     if (reason === 'not_recorded') this.#parts.onNotRecorded();
-    this.#refusals.add({ code, reason }, { quarantineId });
+    this.#reports.refused.add({ code, reason }, { quarantineId });
     const explained = this.#explained.get(reason) ?? new Set<string>();
     if (fix !== undefined && !explained.has(fix) && explained.size < maxExplained) {
       this.#explained.set(reason, explained.add(fix));
