@@ -220,8 +220,9 @@ export class SqliteStore implements Store {
     args: ArgsOf<'claims', M>,
     valueOf: (result: ResultOf<'claims', M>) => T,
   ): Promise<T> {
-    return new Promise((onDone, onFailed) => {
-      this.#session.write('claims', method, args, {}, (result) => onDone(valueOf(result))).catch(onFailed);
+    return new Promise((resolve, reject) => {
+      const onWritten = (result: ResultOf<'claims', M>) => resolve(valueOf(result));
+      this.#session.write('claims', method, args, { onWritten }).catch(reject);
     });
   }
 }

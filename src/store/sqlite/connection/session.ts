@@ -20,7 +20,13 @@ import { inboxDatabase } from './user-database.ts';
 /** For how long a write is repeated, in milliseconds. */
 const lockTimeout = 5_000;
 
-type WriteOptions = Pick<PendingOperation, 'isAwaited' | 'bytes' | 'transfer' | 'isAlone'>;
+interface WriteOptions<Result> extends Pick<
+  PendingOperation,
+  'isAwaited' | 'bytes' | 'transfer' | 'isAlone'
+> {
+  /** Called with the result at once, before any later write is answered. */
+  readonly onWritten?: (result: Result) => void;
+}
 
 /** This process's use of the database, from its opening until its claims are given back. */
 export class Session {
@@ -49,7 +55,7 @@ export class Session {
     this.clock = clock;
     this.clockJumps = new ClockJumps(clock, {
       corrected: () => this.opened().statements.dueTimes.corrected(),
-      correct: (seen, onWritten) => this.write('dueTimes', 'correct', [seen], {}, onWritten),
+      correct: (seen, onWritten) => this.write('dueTimes', 'correct', [seen], { onWritten }),
     });
     this.#mayBePart = mayBePart;
     const onLost = (found: string) => this.#report({ kind: 'replaced', found });
@@ -137,8 +143,7 @@ export class Session {
     part: P,
     method: M,
     args: ArgsOf<P, M>,
-    options: WriteOptions = {},
-    onWritten: (result: ResultOf<P, M>) => void = () => {},
+    options: WriteOptions<ResultOf<P, M>> = {},
   ): Promise<ResultOf<P, M>> {
     const write = async () => {
       const { promise, resolve, reject } = Promise.withResolvers<ResultOf<P, M>>();
@@ -146,7 +151,7 @@ export class Session {
         item: { part, method, args },
         ...options,
         onWritten: (result) => {
-          onWritten(result as ResultOf<P, M>);
+          options.onWritten?.(result as ResultOf<P, M>);
           resolve(result as ResultOf<P, M>);
         },
         onFailed: reject,

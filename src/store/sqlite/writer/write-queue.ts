@@ -77,7 +77,7 @@ export abstract class WriteQueue {
   }
 
   addEvent(write: PendingWrite<EventRow, Recorded>): void {
-    this.#add(write, this.#unsent.events, { isAwaited: true });
+    this.#add(write, this.#unsent.events, true);
     // An event that comes alone is sent at once, with the end of the previous event's claim if that is unsent. If many
     // come, it waits for the others of the same turn of the event loop, which would otherwise have to wait for its
     // commit.
@@ -90,20 +90,20 @@ export abstract class WriteQueue {
    * have a commit of its own, for which the next event would have to wait.
    */
   addEnd(write: PendingWrite<ClaimOnEvent, boolean>): void {
-    this.#add(write, this.#unsent.ends);
+    this.#add(write, this.#unsent.ends, false);
     // Not by the clock, which a test may have stopped: until the ends are sent, events look unhandled.
     if (this.#unsent.count > 0) this.#cancelEnds ??= runtimeTimer(endsDelay, () => this.#sendAll());
   }
 
   addOperation(write: PendingOperation): void {
-    if (!write.isAlone) {
-      this.#add(write, this.#unsent.operations, write);
-      return this.#sendThisTurn();
+    const { isAwaited = false, isAlone = false } = write;
+    if (isAlone) {
+      this.#sendAll();
+      this.#unsent = newBatch(isAlone);
     }
-    this.#sendAll();
-    this.#unsent = newBatch(true);
-    this.#add(write, this.#unsent.operations, write);
-    this.#sendAll();
+    this.#add(write, this.#unsent.operations, isAwaited);
+    if (isAlone) this.#sendAll();
+    else this.#sendThisTurn();
   }
 
   /** Takes the outcomes of the writes of each kind that were sent first. */
@@ -128,7 +128,8 @@ export abstract class WriteQueue {
     this.#failAll(writes, failure);
   }
 
-  #add<Write extends AnyWrite>(write: Write, unsent: Write[], { isAwaited = false } = {}): void {
+  /** Adds a write to those of its kind that are unsent. `isAwaited`: a sender waits for it. */
+  #add<Write extends AnyWrite>(write: Write, unsent: Write[], isAwaited: boolean): void {
     const { bytes = 0 } = write;
     if (this.#failure) return write.onFailed(errorOf(this.#failure));
     if (isAwaited) {
