@@ -1,19 +1,20 @@
-import { setImmediate } from 'node:timers';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import { types } from 'node:util';
+import type Database from 'better-sqlite3';
 import type { UserDatabase } from '../../dispatch/handler.ts';
 import { ringbackError } from '../../errors/errors.ts';
+import { pause } from '../../kit/clock.ts';
 import { isThenable } from '../../kit/values.ts';
 import { type ClaimedRun, type Settled, Unconfirmed } from '../claims.ts';
 import { type ClaimedWork, claimOnEvent, onlyEndsClaim } from '../shared/claimed-work.ts';
 import { runEndRow, runToWrite } from '../shared/run-to-write.ts';
 import type { RunEnd } from '../store.ts';
+import { isLocked, setPragma } from './connection/connection.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
 import type { Session } from './connection/session.ts';
 import type { Statements } from './connection/statements.ts';
 import { scopedDatabase } from './connection/user-database.ts';
 import { beginCounting, rowsWritten, watchWrites, type WrittenRows } from './connection/written-rows.ts';
-import { types } from 'node:util';
-import type Database from 'better-sqlite3';
-import { isLocked, setPragma } from './connection/connection.ts';
 
 /** How long to wait for another process's transaction before trying again, in milliseconds. */
 export const borrowPause = 20;
@@ -81,41 +82,52 @@ export async function rehearse(
 }
 
 /** Runs a transaction with the write lock; waits while another process has locked the database. */
-function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const attempt = (isRefused: boolean): void => {
-      try {
-        const inbox = session.opened();
-        session.files.check();
-        if (inbox.database.inTransaction) return void setImmediate(borrowOutside, inbox);
-        // The disk has failed: tried again until it works or the receiver stops, as every write about a run is.
-        if (isRefused) throw new Locked('the disk has failed');
-        const transaction = () => inTransaction(inbox.database, () => operation(inbox));
-        // The lock is borrowed already: within `locked`, the writer also learns of a disk that fails.
-        resolve(session.locked(transaction));
-      } catch (error) {
-        if (!isLockedOut(error) || session.isAbandoned) return reject(error);
-        session.clock.after(borrowPause, borrow);
-      }
-    };
-    // Throws if the database was replaced meanwhile; thrown in a timer, that would end the process.
-    const borrow = (): void => {
-      try {
-        session.requireWriter().borrowLock(attempt);
-      } catch (error) {
-        reject(error);
-      }
-    };
-    /**
-     * The lock may come while synchronous code of the app is in a transaction that it began by hand. By now that code has
-     * ended it, or `TransactionWatch` has rolled it back, unless the disk refused: then no write would be on disk.
-     */
-    const borrowOutside = ({ database }: OpenInbox): void => {
-      if (database.inTransaction) reject(ringbackError('transaction_left_open'));
-      else borrow();
-    };
-    borrow();
+async function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Promise<T> {
+  for (;;) {
+    try {
+      return await tryWithLock(session, operation);
+    } catch (error) {
+      if (error === insideAnother) await outsideOthers(session);
+      else if (isLockedOut(error) && !session.isAbandoned) await pause(session.clock, borrowPause);
+      else throw error;
+    }
+  }
+}
+
+/**
+ * Runs a transaction as soon as the writer grants its lock.
+ *
+ * @throws Locked if it has not begun and can be tried again; `insideAnother`
+ */
+function tryWithLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  session.requireWriter().borrowLock((isRefused) => {
+    try {
+      const inbox = session.opened();
+      session.files.check();
+      if (inbox.database.inTransaction) throw insideAnother;
+      // The disk has failed: tried again until it works or the receiver stops, as every write about a run is.
+      if (isRefused) throw new Locked('the disk has failed');
+      const transaction = () => inTransaction(inbox.database, () => operation(inbox));
+      // The lock is borrowed already: within `locked`, the writer also learns of a disk that fails.
+      resolve(session.locked(transaction));
+    } catch (error) {
+      reject(error);
+    }
   });
+  return promise;
+}
+
+/** Thrown if the lock comes while synchronous code of the app is in a transaction that it began by hand. */
+const insideAnother = new Error('the app is in a transaction');
+
+/**
+ * Resolves when that code has ended its transaction, or `TransactionWatch` has rolled it back; rejects if the disk
+ * refused the rollback: then no write would be on disk.
+ */
+async function outsideOthers(session: Session): Promise<void> {
+  await endOfTurn();
+  if (session.opened().database.inTransaction) throw ringbackError('transaction_left_open');
 }
 
 /**
