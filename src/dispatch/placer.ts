@@ -121,8 +121,10 @@ export class Placer {
     try {
       for (let next = this.#afterAnswers.shift(); next; next = this.#afterAnswers.shift()) {
         const wait = this.#share.whenFree();
-        if (wait) loop.beginReady();
-        if (wait) await wait;
+        if (wait) {
+          loop.beginReady();
+          await wait;
+        }
         next();
       }
     } finally {

@@ -29,9 +29,9 @@ interface ReadEvent {
 /** The result of reading raw bytes: an event, or the reason why there is none. */
 export type Reading = ReadEvent | { readonly ok: false; readonly reason: Unreadable };
 
-/** The raw bytes of a delivery, and what else is known about it. */
-interface Bytes {
-  /** Their digest identifies an event that has no trace id. */
+/** What an event is read from: the raw bytes of a delivery, and what else is known about it. */
+interface RawEvent {
+  /** Its digest identifies an event that has no trace id. */
   readonly body: Uint8Array;
   readonly headers: Headers;
   /** When the delivery arrived, in milliseconds since 1970. */
@@ -44,12 +44,12 @@ interface Bytes {
  * Reads raw bytes as an event: when they arrive, and again, with the same result, when they are dispatched. Returns a
  * promise for a large body, which takes several turns of the event loop.
  */
-export function readBytes(decoder: BodyDecoder, bytes: Bytes): Reading | Promise<Reading> {
-  const decoded = decoder.decode(bytes.body);
+export function readBytes(decoder: BodyDecoder, raw: RawEvent): Reading | Promise<Reading> {
+  const decoded = decoder.decode(raw.body);
   if (decoded instanceof Promise) {
-    return decoded.then((large) => (large.ok ? readEvent(large.value, bytes, true) : large));
+    return decoded.then((large) => (large.ok ? readEvent(large.value, raw, true) : large));
   }
-  return decoded.ok ? readEvent(decoded.value, bytes) : decoded;
+  return decoded.ok ? readEvent(decoded.value, raw) : decoded;
 }
 
 /** The names under which the platform may send the organization's id, in the body or in the payload. */
@@ -69,7 +69,7 @@ export const organizationIdNames = ['organizationId', 'organization_id'] as cons
  */
 export function readEvent(
   fields: Readonly<Fields>,
-  { body, headers, receivedAt, source = 'delivered' }: Bytes,
+  { body, headers, receivedAt, source = 'delivered' }: RawEvent,
   isLarge = false,
 ): ReadEvent {
   const { traceId, traceIdSource, traceIdDiffers } = readTraceId(fields, headers, body);
@@ -106,11 +106,7 @@ interface TraceId extends Pick<CallEvent, 'traceId' | 'traceIdSource'> {
  * that `readId` refuses are skipped. `webhook-id`, the header of Standard Webhooks, identifies a delivery rather than
  * what its body is about, so it may differ from the body's id.
  */
-function readTraceId(
-  fields: Readonly<Record<string, unknown>>,
-  headers: Headers,
-  bytes: Uint8Array,
-): TraceId {
+function readTraceId(fields: Readonly<Fields>, headers: Headers, body: Uint8Array): TraceId {
   const inBody = readId(fields['traceId']);
   const inHeader = readId(headerOf(headers, 'x-webhook-traceid'));
   if (inBody !== undefined) {
@@ -120,7 +116,7 @@ function readTraceId(
   const outside = inHeader ?? readId(headerOf(headers, 'webhook-id'));
   if (outside !== undefined) return { traceId: outside, traceIdSource: 'header', traceIdDiffers: false };
   return {
-    traceId: `sha256:${hash('sha256', bytes, 'hex')}`,
+    traceId: `sha256:${hash('sha256', body, 'hex')}`,
     traceIdSource: 'digest',
     traceIdDiffers: false,
   };

@@ -176,9 +176,9 @@ function whatIsWrongWithTheTime(
   const timestamp = parseInstant(values.timestamp);
   if ((signs.t && t === undefined) || (signs.timestamp && timestamp === undefined))
     return 'timestamp_unreadable';
-  const platforms = headerText(headers, 'x-webhook-timestamp');
-  const third = platforms === values.timestamp ? undefined : parseInstant(platforms);
-  for (const instant of [t, timestamp, third]) {
+  const platformTimestamp = headerText(headers, 'x-webhook-timestamp');
+  const platformTime = platformTimestamp === values.timestamp ? undefined : parseInstant(platformTimestamp);
+  for (const instant of [t, timestamp, platformTime]) {
     if (instant === undefined) continue;
     const distance = (instant.milliseconds - Math.round(now)) * 1e6 + instant.nanoseconds;
     if (Math.abs(distance) > tolerance * 1e6) return 'timestamp_out_of_tolerance';
