@@ -20,7 +20,7 @@ test('an operator goes from an alert to the mended state by the page alone', { t
   const calls = Array.from({ length: 36 }, (_, index) => begin + index * 30_000);
   const day = await beginDay({ begin, calls, outage }, inboxOf(temporaryDatabase()));
   onTestFinished(() => day.end());
-  const { page, complaints } = await open(day.receiver);
+  const { page, complaints } = await open(day.receiver, () => 'all', {});
   const pictures: string[] = [];
   await walkThrough({
     day,
