@@ -54,15 +54,6 @@ describe('customTools', () => {
     expect(await platform.customTools.update('agent_1', 'now', more as NewCustomTool)).toMatchObject(more);
   });
 
-  it('may have other details beside how they are called', async () => {
-    const { platform } = await sandboxAndPlatform();
-    const info = { ...registration.additional_tool_info, timeout_seconds: 5 };
-    const detailed: NewCustomTool = { ...registration, additional_tool_info: info };
-    const created = await platform.customTools.create('agent_1', detailed);
-    expect(created.additional_tool_info).toEqual(info);
-    expect(await platform.customTools.ensure('agent_1', detailed)).toMatchObject({ outcome: 'unchanged' });
-  });
-
   it('are listed over all pages', async () => {
     const { platform } = await sandboxAndPlatform();
     const ids = ['a', 'b', 'c', 'd', 'e'];

@@ -37,12 +37,7 @@ export interface ToolApi {
 /** A custom tool to register: what `defineTool(…).registration(…)` returns, or the same by hand. */
 export interface NewCustomTool {
   readonly openai_tool: ToolFunction;
-  readonly additional_tool_info: {
-    readonly tool_type: 'custom';
-    readonly api: ToolApi;
-    /** The document mentions other tool-specific details, and shows none. */
-    readonly [detail: string]: unknown;
-  };
+  readonly additional_tool_info: { readonly tool_type: 'custom'; readonly api: ToolApi };
   readonly tool_id?: string | undefined;
   readonly tool_start_message?: string | undefined;
   readonly tool_delayed_message?: string | undefined;
@@ -89,7 +84,7 @@ export const newToolSchema = z.strictObject({
       additionalProperties: z.boolean('true or false').optional(),
     }),
   }),
-  additional_tool_info: z.looseObject({
+  additional_tool_info: z.strictObject({
     tool_type: z.literal('custom', "'custom'"),
     api: z.strictObject({
       endpoint: text.regex(/^https?:\/\//, 'a URL that begins with https:// (or http://)'),
