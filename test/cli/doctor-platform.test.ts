@@ -79,6 +79,7 @@ describe('doctor, at the platform', () => {
     ],
     [['Order.Paid', 'Order.*'], /^wrong: .*: "Order.Paid", "Order.\*"\. Correct its events\.$/],
     [['CallHandler.CallEnded', 'Order.Paid'], /^warning: .*may never come: "Order.Paid"\.$/],
+    [['CallHandler.*'], /^warning: .*may never come: "CallHandler\.\*"\.$/],
     [['CallHandler.*', 'callAnalysis.pcaCompleted'], /^warning: .*may never come: "CallHandler\.\*"\.$/],
     [
       ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'],

@@ -1,4 +1,4 @@
-import { isKnownToSubscriptions, knownEventNames, meantName } from '../../events/names.ts';
+import { isKnownToSubscriptions, knownEventNames, matches, meantName } from '../../events/names.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Subscription } from '../../platform/subscriptions/subscription.ts';
 import { type Finding, ok, skipped, warning, wrong } from './findings.ts';
@@ -52,13 +52,14 @@ function activity({ active }: Subscription): Finding {
     : wrong('active', 'the subscription is paused, so nothing is delivered: set active to true.');
 }
 
-/** An unknown name may belong to a new event, so only a subscription without any known name is wrong. */
+/** An unknown name may belong to a new event, so only a subscription that can't mean any known event is wrong. */
 function asking({ events }: Subscription): Finding {
   const unknown = events.filter((event) => !isKnownToSubscriptions(event));
   if (unknown.length === 0) return ok('events', `the subscription asks for ${askedFor(events)}`);
   const named = unknown.map(withSuggestion).join(', ');
-  return unknown.length < events.length
-    ? warning('events', `the subscription also asks for unknown events, which may never come: ${named}.`)
+  const meansOne = events.some((event) => knownEventNames.some((known) => matches(event, known)));
+  return meansOne
+    ? warning('events', `the subscription asks for unknown events, which may never come: ${named}.`)
     : wrong(
         'events',
         `the subscription asks only for unknown events, so nothing may come: ${named}. Correct its events.`,
