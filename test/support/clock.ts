@@ -71,8 +71,12 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** Moves time on by a second in each turn of the event loop in which there is a timer, until `ending` has settled. */
-  async runUntil(ending: Promise<unknown>): Promise<void> {
+  /**
+   * Moves time on in each turn of the event loop in which there is a timer, until `ending` has settled.
+   *
+   * @param step by how many milliseconds
+   */
+  async runUntil(ending: Promise<unknown>, step = 1_000): Promise<void> {
     const running = new AbortController();
     const end = () => {
       running.abort();
@@ -80,7 +84,7 @@ export class ManualClock implements Clock {
     };
     ending.then(end, end);
     while (!running.signal.aborted) {
-      if (this.#due.size > 0) this.advance(1_000);
+      if (this.#due.size > 0) this.advance(step);
       else await this.#change();
       await turn();
     }
