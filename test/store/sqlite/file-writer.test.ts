@@ -37,6 +37,14 @@ async function opened(): Promise<SqliteStore> {
   return store;
 }
 
+/** How many processes the file says have it open. */
+function processesIn(file: string): unknown {
+  const database = new Database(file);
+  const count = database.prepare('select count(*) from processes').pluck().get();
+  database.close();
+  return count;
+}
+
 /** Blocks the event loop until this is so. */
 function blockUntil(isSo: () => boolean): void {
   const end = Date.now() + 5_000;
@@ -142,9 +150,7 @@ test(
     await clock.timer(5_000);
     unlockAgain();
     await Promise.all([heartbeat, closing]);
-    const other = new Database(file);
-    expect(other.prepare('select count(*) from processes').pluck().get()).toBe(0);
-    other.close();
+    expect(processesIn(file)).toBe(0);
   },
 );
 
@@ -157,9 +163,7 @@ test('nor by one that waited until the due times were corrected', async () => {
   for (let turned = 0; turned < 5; turned += 1) await turn();
   unlock();
   await Promise.all([heartbeat, closing]);
-  const other = new Database(file);
-  expect(other.prepare('select count(*) from processes').pluck().get()).toBe(0);
-  other.close();
+  expect(processesIn(file)).toBe(0);
 });
 
 test('events that can not be sent to the writer thread fail, and no other is given their outcome', async () => {
